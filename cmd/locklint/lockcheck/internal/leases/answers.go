@@ -142,11 +142,12 @@ func (f *follower) answered(call *ssa.Call, s *pathState) abstract {
 	if cell := f.li.atomicFlag(call); cell != nil {
 		return s.known[cell]
 	}
-	result := shortResult(calleeOf(call))
-	if result == nil {
-		return unknown
+	if result := shortResult(calleeOf(call)); result != nil {
+		if a := f.answer(result, call, s); a != unknown {
+			return a
+		}
 	}
-	return f.answer(result, call, s)
+	return f.objectSays(call, s).abstract()
 }
 
 func (f *follower) answer(v ssa.Value, call *ssa.Call, s *pathState) abstract {

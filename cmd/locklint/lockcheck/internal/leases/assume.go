@@ -68,6 +68,7 @@ func (f *follower) assume(s *pathState, cond ssa.Value, outcome bool) bool {
 		// errors.Is(err, …), or a function of the program, finds something: there is an error
 		return f.remember(s, cond, outcome) && s.learn(false)
 	}
+	f.heard(s, cond, outcome)
 	return f.remember(s, cond, outcome)
 }
 
@@ -83,6 +84,9 @@ func truth(b bool) abstract {
 func (f *follower) told(s *pathState, cond ssa.Value, stillThere bool) {
 	if !stillThere && (s.Lease == held || s.Lease == unchecked) {
 		s.Lease, s.over = released, true
+	}
+	if stillThere && s.verdict == refused {
+		s.Lease = escaped // another one
 	}
 	ex, ok := cond.(*ssa.Extract)
 	if !ok || !stillThere {

@@ -190,7 +190,7 @@ func (f *follower) hand(call ssa.CallInstruction, i int, s *pathState) {
 		at = followParam(f.li, lit, lit.Params[i])
 	}
 	switch at {
-	case fateReleased:
+	case fateReleased, fateGuarded:
 		f.release(call, s)
 	case fateBorrowed:
 	default:
@@ -202,6 +202,7 @@ func (f *follower) hand(call ssa.CallInstruction, i int, s *pathState) {
 // harmless for leases, which are nil-safe, but not for the locks of every library.
 func (f *follower) release(call ssa.CallInstruction, s *pathState) {
 	if s.Lease == escaped {
+		f.flow.Released = f.flow.Released || s.over
 		return
 	}
 	d, deferred := call.(*ssa.Defer)

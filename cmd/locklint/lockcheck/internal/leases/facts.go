@@ -44,6 +44,7 @@ type Fact struct {
 	Vague    bool // another result than these may say whether there is a lock
 	Keyed    bool // its receiver keeps several locks, and it is told which
 	AnyError bool // it hands on any error of the library, not only errors of its own
+	Says     says // what its only result says of the lock in its receiver
 }
 
 // AFact marks the type.
@@ -62,5 +63,6 @@ type fate uint8
 const (
 	fateUnknown  fate = iota // released on some paths, kept, or not to be followed
 	fateReleased             // released on every path
+	fateGuarded              // the same, and nothing is released where nothing is there to release
 	fateBorrowed             // used, and left to the caller on every path
 )

@@ -224,6 +224,9 @@ func followParam(li *Info, fn *ssa.Function, p *ssa.Parameter) fate {
 		}
 		result = at
 	}
+	if result == fateReleased && li.areHarmless(f.flow.Releases) {
+		return fateGuarded
+	}
 	return result
 }
 

@@ -2,7 +2,7 @@ package leases
 
 import (
 	"go/token"
-	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -23,7 +23,34 @@ func (li *Info) isHarmless(site *Site, c *ssa.CallCommon) bool {
 	if site != nil && site.Recv == nil && !site.Always && m.Recv != nil && mayBeNil(m.Recv.Type()) {
 		return v.nilSafe
 	}
-	return v.guarded
+	return v.guarded || li.passesGuarded(c)
+}
+
+// areHarmless is isHarmless for all releases of an object.
+func (li *Info) areHarmless(releases map[ssa.CallInstruction]bool) bool {
+	for call := range releases {
+		if !li.isHarmless(nil, call.Common()) {
+			return false
+		}
+	}
+	return len(releases) > 0
+}
+
+// passesGuarded reports whether a call hands an object of the program's own to a function that releases it, and does so
+// only where there is something to release.
+func (li *Info) passesGuarded(c *ssa.CallCommon) bool {
+	fn := c.StaticCallee()
+	if fn == nil || fn.Parent() != nil {
+		return false
+	}
+	guarded := false
+	for i, at := range li.FactOf(fn).Params {
+		if at == fateReleased {
+			return false
+		}
+		guarded = guarded || at == fateGuarded && i < len(c.Args) && li.isOwn(c.Args[i].Type())
+	}
+	return guarded
 }
 
 // isGuarded reports whether a call runs only where a field of the receiver, or a flag in one, has been looked at. A
@@ -41,18 +68,49 @@ func isGuarded(call ssa.CallInstruction, field string) bool {
 		if len(b.Preds) == 1 && saysSet(cond.Cond, b == from.Succs[0]) {
 			return true
 		}
-		k := keyexpr.Of(cond.Cond)
-		if cmp, ok := cond.Cond.(*ssa.BinOp); ok {
-			k = keyexpr.Of(cmp.X)
-		}
-		if not, ok := cond.Cond.(*ssa.UnOp); ok && not.Op == token.NOT {
-			k = keyexpr.Of(not.X)
-		}
-		if k.Op == keyexpr.Field && (k.Text == field || ssax.IsBool(cond.Cond.Type())) {
+		if looksAt(cond.Cond, field) || asksMethod(cond.Cond, len(b.Preds) == 1 && b == from.Succs[0], field) {
 			return true
 		}
 	}
 	return false
+}
+
+// looksAt reports whether a condition asks a field, or a flag in one.
+func looksAt(cond ssa.Value, field string) bool {
+	k := keyexpr.Of(cond)
+	if cmp, ok := cond.(*ssa.BinOp); ok {
+		k = keyexpr.Of(cmp.X)
+	}
+	if not, ok := cond.(*ssa.UnOp); ok && not.Op == token.NOT {
+		k = keyexpr.Of(not.X)
+	}
+	return k.Op == keyexpr.Field && (k.Text == field || ssax.IsBool(cond.Type()))
+}
+
+// asksMethod reports whether a condition is what a method of the same receiver returns that asks the field, or a flag in
+// one: func (l *Lock) Held() bool { return l.lock != nil }.
+func asksMethod(cond ssa.Value, outcome bool, field string) bool {
+	if not, ok := cond.(*ssa.UnOp); ok && not.Op == token.NOT {
+		return asksMethod(not.X, !outcome, field)
+	}
+	call, ok := cond.(*ssa.Call)
+	if !ok {
+		return false
+	}
+	fn := calleeOf(call)
+	if fn == nil || fn.Signature.Recv() == nil || !isReceiver(call.Call.Args[0], call.Parent()) {
+		return false
+	}
+	return slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool {
+		ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
+		return ok && b != fn.Recover && len(ret.Results) == 1 && ssax.AnyPart(ssax.Returned(ret, 0), 1,
+			func(v ssa.Value) (bool, []ssa.Value) {
+				if phi, ok := v.(*ssa.Phi); ok {
+					return false, phi.Edges
+				}
+				return looksAt(v, field) || saysSet(v, outcome), nil
+			})
+	})
 }
 
 // isNilSafe reports whether a method leaves at once where its receiver is nil.
@@ -138,15 +196,11 @@ func saysSet(cond ssa.Value, outcome bool) bool {
 
 // readsFlag reports whether a call reads a flag of sync/atomic in a field, or exchanges one that is set.
 func readsFlag(call *ssa.Call) bool {
-	fn := call.Call.StaticCallee()
-	if fn == nil || len(call.Call.Args) == 0 {
+	name := atomicName(call)
+	if name == "" || !inField(call.Call.Args[0]) {
 		return false
 	}
-	obj, ok := fn.Object().(*types.Func)
-	if !ok || obj.Pkg() == nil || obj.Pkg().Path() != "sync/atomic" || !inField(call.Call.Args[0]) {
-		return false
-	}
-	switch obj.Name() {
+	switch name {
 	case "Load", "LoadInt32", "LoadInt64", "LoadUint32", "LoadUint64", "Swap", "SwapInt32", "SwapInt64", "SwapUint32",
 		"SwapUint64":
 		return true
@@ -164,4 +218,9 @@ func inField(addr ssa.Value) bool {
 	}
 	_, ok := addr.(*ssa.FieldAddr)
 	return ok
+}
+
+// isReceiver reports whether a value is the receiver of a method, in that or in a literal in it.
+func isReceiver(v ssa.Value, fn *ssa.Function) bool {
+	return ssax.SoleValue(v) == ssa.Value(ssax.Outermost(fn).Params[0])
 }

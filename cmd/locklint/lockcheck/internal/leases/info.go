@@ -71,6 +71,8 @@ type Info struct {
 	// GivenUp are the leases of which nothing is said, because to follow them costs too much.
 	GivenUp []GivenUp
 	verbs   map[*types.Func]ownVerb
+	// flags are what the fields say that the methods of their structs set.
+	flags map[*types.Var]says
 	// fields are those that hold a method of a library's lock, and nothing else anywhere.
 	fields map[*types.Var]ownVerb
 	// What is worked out once because it is needed for every lease of a function, and what its leases have cost so far.
@@ -94,7 +96,7 @@ type Info struct {
 // New looks at all functions of a package.
 func New(p *program.Package, hand *summaries.Info) *Info {
 	li := &Info{P: p, hand: hand, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
-		verbs: map[*types.Func]ownVerb{}, fields: map[*types.Var]ownVerb{}, conditions: map[ssa.Value]asked{},
+		flags: map[*types.Var]says{}, verbs: map[*types.Func]ownVerb{}, fields: map[*types.Var]ownVerb{}, conditions: map[ssa.Value]asked{},
 		askedOf:  map[string][]string{},
 		subjects: map[*ssa.Function]subjects{}, places: map[*ssa.Function]*places{}, changed: map[ssa.Value]bool{}, atomics: map[*ssa.Alloc]bool{},
 		loose: map[*ssa.Function][]*loose{}, alongside: map[*ssa.Function]bool{}, writes: map[*ssa.Function][]write{},
@@ -102,6 +104,7 @@ func New(p *program.Package, hand *summaries.Info) *Info {
 		tested: map[*ssa.Function]map[string]int{}, costs: map[*ssa.Function]int{}}
 	li.findVerbs()
 	li.findHandReleases()
+	li.findFlags()
 	li.wrappers = map[*types.TypeName]clients.Client{}
 	for _, fn := range p.Funcs {
 		li.FactOf(fn)
@@ -114,7 +117,7 @@ func (li *Info) Export() {
 	for fn, f := range li.facts {
 		obj, ok := fn.Object().(*types.Func)
 		if ok && obj.Pkg() == li.P.Pass.Pkg && (f.Verb != handles.VerbOther || f.Returns > 0 || f.Makes > 0 ||
-			f.Locks > 0 || f.Retries > 0 || f.HandsOn || f.Around > 0 || len(f.Takes) > 0 || len(f.Params) > 0) {
+			f.Locks > 0 || f.Retries > 0 || f.HandsOn || f.Around > 0 || len(f.Takes) > 0 || len(f.Params) > 0 || f.Says != saysNothing) {
 			li.P.Pass.ExportObjectFact(obj, f)
 			li.P.Carrier = true
 		}
@@ -147,6 +150,7 @@ func (li *Info) FactOf(fn *ssa.Function) *Fact {
 		f.Verb, f.Library, f.Detached, f.Guarded = v.verb, v.library, v.detached, v.guarded
 		f.NilSafe, f.Both, f.Keyed, f.AnyError = v.nilSafe, v.both, v.keyed, v.anyError
 	}
+	f.Says = li.methodSays(fn)
 	f.Params = li.paramFates(fn)
 	f.Makes, f.Locks, f.HandsOn = li.makes(fn), li.locks(fn), li.handsOn(fn)
 	f.Retries = li.retries(fn)

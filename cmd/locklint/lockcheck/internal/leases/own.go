@@ -63,6 +63,14 @@ func (li *Info) own(fn *types.Func) ownVerb {
 	return v
 }
 
+// ownOf is own for the method that a call runs, if it runs one.
+func (li *Info) ownOf(c *ssa.CallCommon) ownVerb {
+	if m, ok := ssax.MethodOf(c); ok && m.Recv != nil {
+		return li.own(m.Obj)
+	}
+	return ownVerb{}
+}
+
 // agreed is what all implementations of an interface of this package do with the lock in their receivers, where there
 // are several that talk to a client.
 func (li *Info) agreed(fn *types.Func) ownVerb {
@@ -211,7 +219,8 @@ func (li *Info) exportVerbs() {
 				behind = &Fact{Verb: v.verb, Library: v.library, Guarded: v.guarded,
 					Detached: v.detached || li.allDetach(m), NilSafe: v.nilSafe, Both: v.both, Keyed: v.keyed, AnyError: v.anyError}
 			}
-			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0 || behind.Makes > 0 || behind.Around > 0) {
+			if behind != nil && (behind.Verb != handles.VerbOther || behind.Returns > 0 || behind.Makes > 0 || behind.Around > 0 ||
+				behind.Says != saysNothing) {
 				li.P.Pass.ExportObjectFact(m, behind)
 				li.P.Carrier = true
 			}

@@ -61,6 +61,9 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 			s.Lease, s.over = released, true
 		}
 		s.set(instr, f.loaded(instr, &s))
+		if s.of(instr) == unknown && ssax.IsBool(instr.Type()) {
+			s.set(instr, f.objectSays(instr, &s).abstract())
+		}
 		f.read(instr, &s)
 	case *ssa.Select:
 		f.othersRun(&s)

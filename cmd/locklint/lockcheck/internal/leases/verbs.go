@@ -209,7 +209,7 @@ func (li *Info) findRelease(fn *ssa.Function, kept map[string]clients.Client) {
 		case handles.VerbRelease:
 			if li.releasedField(call, kept) != "" && !isOneOfTwo(call) {
 				found = ownVerb{verb: handles.VerbRelease, library: library, detached: !passesContext(fn, c),
-					guarded: isGuarded(call, fieldOf(handle)) || entryOf(handle) != "", keyed: entryOf(handle) != ""}
+					guarded: isGuarded(call, fieldOf(handle)) || entryOf(handle) != "" || li.ownOf(c).guarded, keyed: entryOf(handle) != ""}
 			}
 		case handles.VerbExtend:
 			if found.verb == handles.VerbOther {
