@@ -325,6 +325,7 @@ func (f *follower) edges(v *visit, s pathState) []*visit {
 			s.Lease, s.over = escaped, true
 		}
 		f.enter(&s, b, succ)
+		f.nextElement(&s, b, succ)
 		f.round(&s, succ, again)
 		f.forget(&s, succ, again)
 		out = append(out, &visit{Block: succ, State: s, From: v})

@@ -44,6 +44,7 @@ type Site struct {
 	field      string // the field of Recv that is called, if that is what locks
 	Keyed      bool   // Recv keeps several locks, and the call says which
 	at         string
+	rounds     *ssa.BasicBlock // the loop that takes it out of a list, see elements.go
 }
 
 // hasAnyError reports whether the error of the acquire may be any that the library has.
