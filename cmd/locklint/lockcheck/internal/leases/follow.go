@@ -321,7 +321,7 @@ func (f *follower) edges(v *visit, s pathState) []*visit {
 		if again {
 			s.conds = nextRound(s.conds)
 		}
-		if (s.Lease == held || s.Lease == unchecked) && f.skipsRelease(b, succ) {
+		if (s.Lease == held || s.Lease == unchecked) && (f.skipsRelease(b, succ) || f.isClaimed(b, succ)) {
 			s.Lease, s.over = escaped, true
 		}
 		f.enter(&s, b, succ)
