@@ -393,7 +393,7 @@ func (f *follower) entering(s *pathState, phi *ssa.Phi, edge int) content {
 	}
 	old, known := s.contents[phi]
 	marks := f.subjects[phi].marks
-	if !known {
+	if !known || !old.computed { // nothing, or what it has been in the first round
 		return c.marked(marks)
 	}
 	return widen(old, c, marks)

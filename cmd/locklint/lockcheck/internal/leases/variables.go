@@ -116,7 +116,7 @@ func (f *follower) round(s *pathState, head *ssa.BasicBlock, again bool) {
 	}
 	for start, c := range starts {
 		if again && c.computed {
-			if old, known := s.contents[start]; known {
+			if old, known := s.contents[start]; known && old.computed {
 				c = widen(old, c, f.subjects[start.Value].marks)
 			} else {
 				c = c.marked(f.subjects[start.Value].marks)
