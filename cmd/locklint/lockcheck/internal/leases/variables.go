@@ -56,16 +56,17 @@ func (f *follower) forget(s *pathState, b *ssa.BasicBlock, again bool) {
 			}
 			continue
 		}
-		if !f.li.isAsked(v, b) || again && c.computed && !isWidened(v) {
+		if !f.li.isAsked(v, b) || again && c.computed && !outlastsRound(v) {
 			delete(s.contents, v)
 		}
 	}
 }
 
-// isWidened reports whether the content of a value is brought to bounds at the head of a loop.
-func isWidened(v ssa.Value) bool {
+// outlastsRound reports whether the content of a value holds in the next round of a loop, too: it is brought to bounds at
+// its head, or no round sets it.
+func outlastsRound(v ssa.Value) bool {
 	switch v.(type) {
-	case *ssa.Phi, *ssa.Alloc, *place:
+	case *ssa.Phi, *ssa.Alloc, *place, *ssa.Parameter:
 		return true
 	}
 	return false
