@@ -3,7 +3,6 @@ package leases
 import (
 	"go/constant"
 	"go/token"
-	"go/types"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -136,11 +135,8 @@ func (f *follower) answered(call *ssa.Call, s *pathState) abstract {
 		}
 		return unknown
 	}
-	if !ssax.IsBool(call.Type()) {
-		return unknown
-	}
-	if cell := f.li.atomicFlag(call); cell != nil {
-		return s.known[cell]
+	if found := f.readAtomic(call, s); found != unknown || !ssax.IsBool(call.Type()) {
+		return found
 	}
 	if result := shortResult(calleeOf(call)); result != nil {
 		if a := f.answer(result, call, s); a != unknown {
@@ -179,55 +175,6 @@ func (f *follower) answer(v ssa.Value, call *ssa.Call, s *pathState) abstract {
 		return s.known[at]
 	default:
 		return s.of(at)
-	}
-}
-
-// atomicFlag is the variable of type atomic.Bool that a call reads or sets, if the function does nothing else with it, and
-// no literal sets it. Nil for other calls.
-func (li *Info) atomicFlag(call *ssa.Call) ssa.Value {
-	if _, ok := atomicCalls[calleeName(call)]; !ok {
-		return nil
-	}
-	cell, ok := ssax.CellOf(call.Call.Args[0]).(*ssa.Alloc)
-	if !ok || !li.isAtomicFlag(cell) {
-		return nil
-	}
-	return cell
-}
-
-// isAtomicFlag reports whether a variable is one that atomicFlag finds.
-func (li *Info) isAtomicFlag(cell *ssa.Alloc) bool {
-	if types.TypeString(ssax.Elem(cell.Type()), nil) != "sync/atomic.Bool" {
-		return false
-	}
-	is, known := li.atomics[cell]
-	if known {
-		return is
-	}
-	is = ssax.EachCellUse(cell, func(instr ssa.Instruction, addr ssa.Value) bool {
-		call, ok := instr.(*ssa.Call)
-		if !ok {
-			_, ok = instr.(*ssa.DebugRef)
-			return ok
-		}
-		sets, ok := atomicCalls[calleeName(call)]
-		return ok && call.Call.Args[0] == addr && (!sets || call.Parent() == cell.Parent())
-	})
-	li.atomics[cell] = is
-	return is
-}
-
-// atomicCalls are the methods of atomic.Bool that are followed, and whether they set it.
-var atomicCalls = map[string]bool{
-	"(*sync/atomic.Bool).Load": false, "(*sync/atomic.Bool).Store": true, "(*sync/atomic.Bool).Swap": true,
-}
-
-// setAtomic runs a call that sets an atomic flag.
-func (f *follower) setAtomic(call *ssa.Call, s *pathState) {
-	if atomicCalls[calleeName(call)] {
-		if cell := f.li.atomicFlag(call); cell != nil {
-			s.set(cell, s.of(call.Call.Args[1]))
-		}
 	}
 }
 

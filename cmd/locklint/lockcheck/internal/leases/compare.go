@@ -49,7 +49,7 @@ func (f *follower) narrow(s *pathState, cond *ssa.BinOp, v ssa.Value, r relation
 				return
 			}
 			of = made.Call.Args[0]
-		case *ssa.Phi:
+		case *ssa.Phi, *ssa.Parameter:
 			f.put(of, s.content(of, 0).whole(t).within(r, other, t), s)
 			return
 		case *ssa.UnOp:

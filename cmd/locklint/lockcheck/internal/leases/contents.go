@@ -105,6 +105,9 @@ func (s *pathState) content(v ssa.Value, depth int) content {
 	if c, ok := s.contents[v]; ok {
 		return c
 	}
+	if n, ok := s.known[v].number(); ok && isNumber(v.Type()) {
+		return just(n)
+	}
 	if depth > ssax.MaxDepth {
 		return unknownOf(v.Type())
 	}

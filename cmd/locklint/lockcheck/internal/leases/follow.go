@@ -324,10 +324,11 @@ func (f *follower) edges(v *visit, s pathState) []*visit {
 		if again {
 			s.conds = nextRound(s.conds)
 		}
-		if (s.Lease == held || s.Lease == unchecked) && f.skipsRelease(b, succ) {
+		if (s.Lease == held || s.Lease == unchecked) && (f.skipsRelease(b, succ) || f.isClaimed(b, succ)) {
 			s.Lease, s.over = escaped, true
 		}
 		f.enter(&s, b, succ)
+		f.nextElement(&s, b, succ)
 		f.round(&s, succ, again)
 		f.forget(&s, succ, again)
 		out = append(out, &visit{Block: succ, State: s, From: v})
@@ -395,7 +396,7 @@ func (f *follower) entering(s *pathState, phi *ssa.Phi, edge int) content {
 	}
 	old, known := s.contents[phi]
 	marks := f.subjects[phi].marks
-	if !known {
+	if !known || !old.computed { // nothing, or what it has been in the first round
 		return c.marked(marks)
 	}
 	return widen(old, c, marks)

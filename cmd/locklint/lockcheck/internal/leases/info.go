@@ -44,6 +44,7 @@ type Site struct {
 	field      string // the field of Recv that is called, if that is what locks
 	Keyed      bool   // Recv keeps several locks, and the call says which
 	at         string
+	rounds     *ssa.BasicBlock // the loop that takes it out of a list, see elements.go
 }
 
 // hasAnyError reports whether the error of the acquire may be any that the library has.
@@ -79,7 +80,7 @@ type Info struct {
 	conditions  map[ssa.Value]asked
 	askedOf     map[string][]string // the keys of the conditions that ask about a variable, by its route
 	subjects    map[*ssa.Function]subjects
-	atomics     map[*ssa.Alloc]bool
+	atomics     map[*ssa.Function]*atomicFlags
 	changed     map[ssa.Value]bool // outside, by variable
 	loose       map[*ssa.Function][]*loose
 	alongside   map[*ssa.Function]bool
@@ -98,7 +99,7 @@ func New(p *program.Package, hand *summaries.Info) *Info {
 	li := &Info{P: p, hand: hand, facts: map[*ssa.Function]*Fact{}, busy: map[*ssa.Function]bool{},
 		flags: map[*types.Var]says{}, verbs: map[*types.Func]ownVerb{}, fields: map[*types.Var]ownVerb{}, conditions: map[ssa.Value]asked{},
 		askedOf:  map[string][]string{},
-		subjects: map[*ssa.Function]subjects{}, places: map[*ssa.Function]*places{}, changed: map[ssa.Value]bool{}, atomics: map[*ssa.Alloc]bool{},
+		subjects: map[*ssa.Function]subjects{}, places: map[*ssa.Function]*places{}, changed: map[ssa.Value]bool{}, atomics: map[*ssa.Function]*atomicFlags{},
 		loose: map[*ssa.Function][]*loose{}, alongside: map[*ssa.Function]bool{}, writes: map[*ssa.Function][]write{},
 		roundStarts: map[headed]*roundStart{}, askedFrom: map[ssa.Value]map[*ssa.BasicBlock]bool{},
 		tested: map[*ssa.Function]map[string]int{}, costs: map[*ssa.Function]int{}}

@@ -194,7 +194,7 @@ func isLockCall(m ssax.Method) bool {
 // mutexSite describes the locking of a mutex.
 func (li *Info) mutexSite(call *ssa.Call, m ssax.Method) *Site {
 	site := &Site{Call: call, Name: "Mutex." + m.Obj.Name(), Library: clients.Redsync, Lease: -1, Err: -1, OK: -1,
-		Recv: m.Recv}
+		Recv: m.Recv, rounds: elementRounds(m.Recv)}
 	born := ssax.SoleValue(m.Recv)
 	if load, ok := born.(*ssa.UnOp); ok {
 		if set := ssax.FieldValue(load); set != nil {

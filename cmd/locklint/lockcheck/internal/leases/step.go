@@ -47,11 +47,12 @@ func (f *follower) step(v *visit, instr ssa.Instruction, s pathState) []pathStat
 		f.put(instr, zeroContent(ssax.Elem(instr.Type())), &s)
 		f.born(instr, &s)
 		f.made(instr, &s)
-		if f.li.isAtomicFlag(instr) {
-			s.set(instr, isFalse)
+		for _, flag := range f.li.atomicsIn(f.fn).byRoot[instr] {
+			s.set(flag, isFalse)
 		}
 	case *ssa.Store:
 		f.store(instr, &s)
+		f.setAtomic(instr, &s)
 	case *ssa.UnOp:
 		if instr.Op == token.ARROW {
 			f.othersRun(&s) // a goroutine has come that far

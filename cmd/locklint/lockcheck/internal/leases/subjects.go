@@ -12,7 +12,7 @@ import (
 // This file finds the variables whose content decides branches. Only those are followed: what others hold would only
 // multiply the states.
 
-// subjects are the phis and variables in memory that conditions compare with constants, and what flows into them.
+// subjects are the phis, the variables in memory and the lists among the parameters that conditions compare with constants, and what flows into them.
 type subjects map[ssa.Value]subject
 
 // A subject is what conditions ask of a value.
@@ -130,6 +130,10 @@ func (found gatheredSubjects) add(v ssa.Value, asked subject, seen map[ssa.Value
 			found.add(list, asked, seen)
 		} else if isLen(v) {
 			found.add(v.Call.Args[0], asked, seen)
+		}
+	case *ssa.Parameter:
+		if isList(v.Type()) {
+			found.note(v, asked)
 		}
 	case *ssa.UnOp:
 		if v.Op != token.MUL {

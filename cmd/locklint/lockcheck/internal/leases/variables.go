@@ -56,16 +56,17 @@ func (f *follower) forget(s *pathState, b *ssa.BasicBlock, again bool) {
 			}
 			continue
 		}
-		if !f.li.isAsked(v, b) || again && c.computed && !isWidened(v) {
+		if !f.li.isAsked(v, b) || again && c.computed && !outlastsRound(v) {
 			delete(s.contents, v)
 		}
 	}
 }
 
-// isWidened reports whether the content of a value is brought to bounds at the head of a loop.
-func isWidened(v ssa.Value) bool {
+// outlastsRound reports whether the content of a value holds in the next round of a loop, too: it is brought to bounds at
+// its head, or no round sets it.
+func outlastsRound(v ssa.Value) bool {
 	switch v.(type) {
-	case *ssa.Phi, *ssa.Alloc, *place:
+	case *ssa.Phi, *ssa.Alloc, *place, *ssa.Parameter:
 		return true
 	}
 	return false
@@ -116,7 +117,7 @@ func (f *follower) round(s *pathState, head *ssa.BasicBlock, again bool) {
 	}
 	for start, c := range starts {
 		if again && c.computed {
-			if old, known := s.contents[start]; known {
+			if old, known := s.contents[start]; known && old.computed {
 				c = widen(old, c, f.subjects[start.Value].marks)
 			} else {
 				c = c.marked(f.subjects[start.Value].marks)
