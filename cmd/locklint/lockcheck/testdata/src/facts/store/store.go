@@ -45,7 +45,7 @@ func (s *Store) Lease(ctx context.Context, key string) (*lockrt.Lease, error) { 
 
 func Finish(ctx context.Context, lease *lockrt.Lease) { lease.Release(ctx) } // want Finish:`lease\(returns=0 params=map\[1:1\]\)`
 
-func Look(ctx context.Context, lease *lockrt.Lease) bool { return lease.Check(ctx) == nil } // want Look:`lease\(returns=0 params=map\[1:2\]\)`
+func Look(ctx context.Context, lease *lockrt.Lease) bool { return lease.Check(ctx) == nil } // want Look:`lease\(returns=0 params=map\[1:3\]\)`
 
 func Keep(ctx context.Context, lease *lockrt.Lease) { kept = lease } // want Keep:`lease\(returns=0 params=map\[1:0\]\)`
 
