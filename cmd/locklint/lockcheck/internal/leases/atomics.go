@@ -2,6 +2,7 @@ package leases
 
 import (
 	"go/constant"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -175,21 +176,30 @@ var atomicOps = []string{"Load", "Store", "Swap", "CompareAndSwap", "Add"}
 
 // atomicOp is which of them a call does, empty for other calls.
 func atomicOp(call *ssa.Call) string {
-	name := calleeName(call)
-	if method, ok := strings.CutPrefix(name, "(*sync/atomic."); ok {
-		of, op, _ := strings.Cut(method, ").")
-		if slices.Contains(atomicTypes, of) && slices.Contains(atomicOps, op) {
-			return op
-		}
-		return ""
-	}
-	name, ok := strings.CutPrefix(name, "sync/atomic.")
+	name := atomicName(call)
 	for _, op := range atomicOps {
-		if of, is := strings.CutPrefix(name, op); ok && is && slices.Contains(atomicTypes, of) {
+		of, is := strings.CutPrefix(name, op)
+		if is && of == "" { // a method
+			of = strings.TrimPrefix(ssax.FullTypeName(ssax.Elem(call.Call.Args[0].Type())), "sync/atomic.")
+		}
+		if is && slices.Contains(atomicTypes, of) {
 			return op
 		}
 	}
 	return ""
+}
+
+// atomicName is the name of the function of sync/atomic that a call runs, "" for others.
+func atomicName(call *ssa.Call) string {
+	fn := call.Call.StaticCallee()
+	if fn == nil || len(call.Call.Args) == 0 {
+		return ""
+	}
+	obj, ok := fn.Object().(*types.Func)
+	if !ok || obj.Pkg() == nil || obj.Pkg().Path() != "sync/atomic" {
+		return ""
+	}
+	return obj.Name()
 }
 
 // readAtomic is what a call finds in a flag, or whether it has found there what it wants.

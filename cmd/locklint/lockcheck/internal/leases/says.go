@@ -114,19 +114,6 @@ func fieldSet(instr ssa.Instruction) (addr *ssa.FieldAddr, to ssa.Value) {
 	return nil, nil
 }
 
-// atomicName is the name of the function of sync/atomic that a call runs, "" for others.
-func atomicName(call *ssa.Call) string {
-	fn := call.Call.StaticCallee()
-	if fn == nil || len(call.Call.Args) == 0 {
-		return ""
-	}
-	obj, ok := fn.Object().(*types.Func)
-	if !ok || obj.Pkg() == nil || obj.Pkg().Path() != "sync/atomic" {
-		return ""
-	}
-	return obj.Name()
-}
-
 // isAtomic reports whether a type is one of sync/atomic.
 func isAtomic(t types.Type) bool {
 	return strings.HasPrefix(ssax.FullTypeName(t), "sync/atomic.")
