@@ -264,14 +264,17 @@ func (r *chaosRound) work(name string, h *holding, rnd *rand.Rand) {
 			r.within(name, h, rnd)
 		case 0:
 			survives(func() {
-				r.o.notOurs("extend", ctx, lease.Extend(ctx, []time.Duration{h.o.TTL, 20 * time.Second}[rnd.IntN(2)]))
+				by := []time.Duration{h.o.TTL, 20 * time.Second}[rnd.IntN(2)]
+				r.inTime("extend", ctx, func() error { return lease.Extend(ctx, by) })
 			}, func() {})
 		case 1:
-			r.o.notOurs("check", ctx, lease.Check(ctx))
+			r.inTime("check", ctx, func() error { return lease.Check(ctx) })
 		case 2, 3:
 			if h.kind == "writers" && h.o.MinHold == 0 {
 				r.o.downgrades(h)
-				survives(func() { r.o.notOurs("downgrade", ctx, lease.Downgrade(ctx)) }, func() {})
+				survives(func() {
+					r.inTime("downgrade", ctx, func() error { return lease.Downgrade(ctx) })
+				}, func() {})
 				r.o.downgradeEnded(h)
 			}
 		case 4:
@@ -325,15 +328,21 @@ func (r *chaosRound) work(name string, h *holding, rnd *rand.Rand) {
 
 func (r *chaosRound) release(ctx *callerContext, h *holding) {
 	survives(func() {
-		began := time.Now()
-		err := h.lease.Release(ctx)
-		r.o.within("release", ctx.end(), began.Add(5*time.Second), 0)
-		r.o.notOurs("release", ctx, err)
+		err := r.inTime("release", ctx, func() error { return h.lease.Release(ctx) })
 		if h.lease.Err() == nil {
 			r.o.wrong("%s: a lease that was released lives", h.key)
 		}
 		r.o.released(h, err)
 	}, func() { r.o.released(h, errors.New("it did not return")) })
+}
+
+// inTime checks a call that has 5 s, and what it says of the end of its context.
+func (r *chaosRound) inTime(what string, ctx *callerContext, call func() error) error {
+	began := time.Now()
+	err := call()
+	r.o.within(what, ctx.end(), began.Add(5*time.Second), 0)
+	r.o.notOurs(what, ctx, err)
+	return err
 }
 
 func (r *chaosRound) breakKey(ctx context.Context, locks *lockrt.Locker, h *holding) {

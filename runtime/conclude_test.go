@@ -3,6 +3,7 @@ package lockrt_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -113,5 +114,53 @@ func releaseBesideImpatient(t *testing.T, o lockrt.Options, behind time.Duration
 	all.Wait()
 	if err := locks.Close(t.Context()); err != nil {
 		t.Errorf("close: %v", err)
+	}
+}
+
+// Callers give up one after the other, at a silent store. Each of the others has its own 5 s, whoever it waits for.
+func TestLease_Release_hasItsTimeBesideImpatientOnes(t *testing.T) {
+	for name, o := range map[string]lockrt.Options{
+		"":            {TTL: 30 * time.Second},
+		"with keep":   {TTL: 30 * time.Second, MinHold: 20 * time.Second},
+		"of a reader": {TTL: 30 * time.Second, Mode: lockrt.Read},
+	} {
+		for _, impatient := range []int{1, 10} {
+			t.Run(fmt.Sprint(name, impatient), func(t *testing.T) {
+				testsync.Bubble(t, func(t *testing.T) {
+					store, locks := opened(t)
+					lease := mustAcquire(t, locks, t.Context(), "k", o)
+					store.set(func(s *faultStore) {
+						s.release = func(ctx context.Context, _ lockrt.Release, _ lockrt.Session) error {
+							<-ctx.Done()
+							return ctx.Err()
+						}
+					})
+					var all sync.WaitGroup
+					release := func(ctx context.Context) {
+						began := time.Now()
+						err := lease.Release(ctx)
+						if took := time.Since(began); err == nil || took > 5300*time.Millisecond {
+							t.Errorf("release after %s: %v", took, err)
+						}
+					}
+					for i := range impatient {
+						all.Go(func() {
+							ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i+1)*4900*time.Millisecond)
+							defer cancel()
+							release(ctx)
+						})
+						all.Go(func() {
+							time.Sleep(time.Duration(i)*700*time.Millisecond + time.Millisecond)
+							release(context.Background())
+						})
+					}
+					all.Wait()
+					store.set(takesAll)
+					if err := locks.Close(t.Context()); err != nil {
+						t.Errorf("close: %v", err)
+					}
+				})
+			})
+		}
 	}
 }

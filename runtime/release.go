@@ -15,7 +15,7 @@ const minReleaseTime = 200 * time.Millisecond
 // Release ends the lease and cancels its context, then gives the lock to the next waiter. It blocks until the store
 // answers, for at most 5 s, and returns within 100 ms of the end of ctx. The release then goes on in the background. It
 // is also done if ctx has ended before the call. A Release beside one that is under way waits for that one, and begins
-// anew if the other's ctx ends.
+// anew if the other's ctx ends, within its own 5 s.
 //
 // It returns nil if the lock was released by this or an earlier call. It returns an error that wraps ErrLost if the
 // lease had been lost before; a later holder is not affected. After any other error the lock is free after its TTL at
@@ -56,9 +56,13 @@ func (le *Lease) release(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
+	began, left := time.Now(), callTime
 	for {
-		own, err := le.releaseAs(ctx, false)
+		own, err := le.releaseAs(ctx, left, false)
 		if own || !errors.Is(err, errGivenUp) || timelimit.Ended(ctx) != nil {
+			return err
+		}
+		if left = callTime - time.Since(began); left < graceTime {
 			return err
 		}
 	}
@@ -72,7 +76,7 @@ func (le *Lease) releaseAtLast(ctx context.Context) error {
 	own, err := false, errReleasePanicked
 	defer func() { le.unreserve(err) }()
 	for {
-		own, err = le.releaseAs(ctx, true)
+		own, err = le.releaseAs(ctx, callTime, true)
 		if own || err == nil || timelimit.Ended(ctx) != nil {
 			return err
 		}
@@ -90,15 +94,15 @@ func (le *Lease) unreserve(err error) {
 	}
 }
 
-// releaseAs reports whether the release was this call's own.
-func (le *Lease) releaseAs(ctx context.Context, last bool) (own bool, err error) {
+// releaseAs takes as long as left, and reports whether the release was this call's own.
+func (le *Lease) releaseAs(ctx context.Context, left time.Duration, last bool) (own bool, err error) {
 	switch other := le.beginRelease(last); other {
 	case nil:
-		return true, le.releaseNow(ctx)
+		return true, le.releaseNow(ctx, left)
 	case releaseOver:
 		return false, nil
 	default:
-		return false, le.awaitRelease(ctx, other)
+		return false, le.awaitRelease(ctx, left, other)
 	}
 }
 
@@ -121,7 +125,7 @@ func (le *Lease) beginRelease(last bool) *releaseCall {
 	return le.awaited
 }
 
-func (le *Lease) releaseNow(ctx context.Context) (err error) {
+func (le *Lease) releaseNow(ctx context.Context, left time.Duration) (err error) {
 	ended := false
 	defer func() {
 		le.mu.Lock()
@@ -136,7 +140,7 @@ func (le *Lease) releaseNow(ctx context.Context) (err error) {
 		}
 		close(others.done)
 	}()
-	err = le.releaseOrPass(ctx)
+	err = le.releaseOrPass(ctx, left)
 	ended = true
 	return err
 }
@@ -145,19 +149,25 @@ var (
 	errReleasePanicked = errors.New("the store panicked when another caller released the lock")
 	errNotKept         = errors.New("MinHold does not keep it: its lease had ended at the store before; a longer TTL leaves time for the release")
 	errGivenUp         = errors.New("another caller has given up its release of the lock, which goes on in the background; Release may be called again")
+
+	errOthersSilent error = silentError("the store did not answer the release of another caller within " + callTime.String())
 )
 
 // awaitRelease waits for the release of another caller. The end of that one's context is not ours.
-func (le *Lease) awaitRelease(ctx context.Context, other *releaseCall) error {
+func (le *Lease) awaitRelease(ctx context.Context, left time.Duration, other *releaseCall) error {
 	result := func() error {
 		if errors.Is(other.err, context.Canceled) || errors.Is(other.err, context.DeadlineExceeded) {
 			return withContext(ctx, fmt.Errorf("release lock %s: %w", quote(le.grant.key), errGivenUp))
 		}
 		return other.err
 	}
+	limit := time.NewTimer(left)
+	defer limit.Stop()
 	select {
 	case <-other.done:
 		return result()
+	case <-limit.C:
+		return fmt.Errorf("release lock %s: %w (it goes on in the background)", quote(le.grant.key), errOthersSilent)
 	case <-ctx.Done():
 	}
 	grace := time.NewTimer(graceTime)
@@ -171,28 +181,28 @@ func (le *Lease) awaitRelease(ctx context.Context, other *releaseCall) error {
 }
 
 // releaseOrPass ends the lease's turn under its grant, and the grant if nobody here goes on with it.
-func (le *Lease) releaseOrPass(ctx context.Context) error {
+func (le *Lease) releaseOrPass(ctx context.Context, left time.Duration) error {
 	g := le.grant
 	switch keep, readers := g.keep(le); {
 	case le.owner != nil:
 		g.leave(le, ErrNotHeld)
 		return nil
 	case readers:
-		return le.releaseReader(ctx)
+		return le.releaseReader(ctx, left)
 	case keep == 0 && g.passOn(le):
 		return nil
 	default:
 		over, ended := g.endTurn(le, ErrNotHeld)
 		defer g.locker.telemetry.ended(over)
 		if !ended && g.ended() == nil {
-			return le.releaseReader(ctx) // a Downgrade came in between
+			return le.releaseReader(ctx, left) // a Downgrade came in between
 		}
-		return le.releaseToStore(ctx, keep)
+		return le.releaseToStore(ctx, left, keep)
 	}
 }
 
 // releaseReader ends a lease of a batch, and the grant if it was the last.
-func (le *Lease) releaseReader(ctx context.Context) (err error) {
+func (le *Lease) releaseReader(ctx context.Context, left time.Duration) (err error) {
 	g := le.grant
 	over, _, last := g.leaveBatch(le, ErrNotHeld)
 	defer g.locker.telemetry.ended(over)
@@ -211,7 +221,7 @@ func (le *Lease) releaseReader(ctx context.Context) (err error) {
 	}()
 	if open {
 		g.end(nil, ErrNotHeld)
-		err = le.giveBack(ctx, 0)
+		err = le.giveBack(ctx, left, 0)
 	} else {
 		err = le.refused()
 	}
@@ -219,13 +229,13 @@ func (le *Lease) releaseReader(ctx context.Context) (err error) {
 	return err
 }
 
-func (le *Lease) releaseToStore(ctx context.Context, keep time.Duration) error {
+func (le *Lease) releaseToStore(ctx context.Context, left, keep time.Duration) error {
 	l := le.grant.locker
 	if !l.beginReturn() {
 		return le.refused()
 	}
 	defer l.returning.Done()
-	return le.giveBack(ctx, keep)
+	return le.giveBack(ctx, left, keep)
 }
 
 // refused is the result of a release that begins when Close has waited for the last: nil if there is nothing to release.
@@ -243,8 +253,8 @@ func (le *Lease) isGone() bool {
 	return le.grant.gone.Load() || errors.Is(over, errNotMine) || errors.Is(over, ErrLost) && !time.Now().Before(le.grant.storeEnd())
 }
 
-// giveBack ends a grant at the store that has ended here.
-func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
+// giveBack ends a grant at the store that has ended here. The store has as long as left to answer.
+func (le *Lease) giveBack(ctx context.Context, left, keep time.Duration) error {
 	g := le.grant
 	l := g.locker
 	gone := false
@@ -256,9 +266,9 @@ func (le *Lease) giveBack(ctx context.Context, keep time.Duration) error {
 	if g.ended() != ErrNotHeld { // it was lost, and may be forgotten
 		l.recall(g)
 	}
-	limit, began := callTime, time.Now()
+	limit, began := left, time.Now()
 	if keep == 0 { // else the store would not know that the lock is to be kept
-		limit = min(max(g.storeEnd().Sub(began), minReleaseTime), callTime) // it does not move after the end
+		limit = min(max(g.storeEnd().Sub(began), minReleaseTime), left) // it does not move after the end
 	}
 	callCtx, cancel := l.bounds.context(ctx, limit)
 	defer cancel()
