@@ -63,7 +63,7 @@ func (s *session) admit(ctx context.Context, a *answer, in []admission) (bool, e
 	conditions, puts := make([]etcd.Cmp, len(in)), make([]etcd.Op, len(in))
 	for i, one := range in {
 		key := string(one.was.Key)
-		conditions[i] = etcd.Compare(etcd.ModRevision(key), "=", one.was.ModRevision)
+		conditions[i] = changedAt(key, one.was.ModRevision)
 		puts[i] = etcd.OpPut(key, one.e.text(), etcd.WithIgnoreLease())
 	}
 	r, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {

@@ -156,7 +156,7 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 	q.text = q.put.text()
 	free := etcd.Compare(etcd.CreateRevision(lock).WithPrefix(), "=", 0)
 	if q.req.Wait > 0 {
-		free = etcd.Compare(etcd.CreateRevision(me), "=", 0)
+		free = createdAt(me, 0)
 	}
 	take := &change{
 		lock: lock, rank: q.rank(), ifs: []etcd.Cmp{s.guard(a.ground), free},
@@ -247,7 +247,7 @@ func (s *session) adopt(ctx context.Context, q *question, a *answer) (bool, erro
 	e.TTL, e.At = fresh.TTL, fresh.At
 	me := string(a.mine.Key)
 	r, _, err := rewrite(ctx, s, continuing, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", a.mine.ModRevision)).
+		return s.client.Txn(ctx).If(changedAt(me, a.mine.ModRevision)).
 			Then(etcd.OpPut(me, e.text(), etcd.WithLease(q.class.id))).Commit()
 	})
 	if err != nil || !r.Succeeded {

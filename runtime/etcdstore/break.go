@@ -100,7 +100,7 @@ func (s *session) breakHolder(
 		}
 	}
 	r, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", holder.ModRevision)).Then(ops...).Commit()
+		return s.client.Txn(ctx).If(changedAt(me, holder.ModRevision)).Then(ops...).Commit()
 	})
 	if isNoLease(err) { // the lock has gone with it
 		return false, unanswered, nil

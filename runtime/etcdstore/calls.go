@@ -7,7 +7,6 @@ import (
 	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/pace"
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 const (
@@ -17,7 +16,8 @@ const (
 
 // attempt makes one call with a bound of its own, so that one silent server does not take the time of all.
 func attempt[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := until(ctx, attemptLimit.Next())
+	limit := attemptLimit.Next()
+	ctx, cancel := until(within(ctx, limit), limit)
 	defer cancel()
 	return call(ctx)
 }
@@ -112,38 +112,4 @@ func rewrite[T any](
 	ctx context.Context, s *session, r rank, call func(context.Context) (T, error),
 ) (got T, unanswered bool, err error) {
 	return again(ctx, func(ctx context.Context) (T, error) { return write(ctx, s, r, call) })
-}
-
-// untilLost returns a context that ends with ctx, or when an attempt has had its time and is lost.
-func (s *session) untilLost(ctx context.Context, sent time.Time) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(attemptLimit.Next(), func() {
-		s.lost(ctx, sent)
-		cancel(errNoAnswer)
-	})
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
-}
-
-// The limits of calls. Arming a timer for each call costs about as much as the rest of it.
-var (
-	callLimit    = timelimit.Shared{Length: callTime, Share: callTime / 20, Cause: errNoAnswer}
-	attemptLimit = timelimit.Shared{Length: attemptTime, Share: attemptTime / 10, Cause: errNoAnswer}
-)
-
-// bounded returns a context that ends with ctx, or after callTime.
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return until(ctx, callLimit.Next())
-}
-
-// until returns a context that ends with ctx or limit.
-func until(ctx, limit context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(limit, func() { cancel(context.Cause(limit)) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
 }

@@ -53,7 +53,7 @@ func (s *session) downgrade(ctx context.Context, d lockrt.Downgrading) (epoch ui
 		e.Epoch = e.epoch(kv.CreateRevision) + 1
 	}
 	r, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(string(kv.Key)), "=", kv.ModRevision)).
+		return s.client.Txn(ctx).If(changedAt(string(kv.Key), kv.ModRevision)).
 			Then(etcd.OpPut(string(kv.Key), e.text(), etcd.WithIgnoreLease())).Commit()
 	})
 	if err != nil || !r.Succeeded {

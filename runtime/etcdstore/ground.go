@@ -31,7 +31,7 @@ func (g ground) epoch(e entry, rev int64) uint64 { return uint64(g.base + e.epoc
 
 // guard is the condition of a request for a lock. Whoever changes the base ends all generations.
 func (s *session) guard(g ground) etcd.Cmp {
-	return etcd.Compare(etcd.ModRevision(s.space.generation(s.id)), "=", g.generation)
+	return changedAt(s.space.generation(s.id), g.generation)
 }
 
 // makeOnce makes a class or a generation, unless it is there, one at a time. That goes on when ctx ends: if the servers are
@@ -185,7 +185,7 @@ func (s *session) lay(ctx context.Context, life *class) (ground, error) {
 			return ground{}, err
 		}
 		cluster := strconv.FormatUint(r.Header.ClusterId, 16)
-		condition := etcd.Compare(etcd.CreateRevision(base), "=", 0)
+		condition := createdAt(base, 0)
 		if kvs := r.Responses[1].GetResponseRange().Kvs; len(kvs) > 0 {
 			was, err := s.parseBase(kvs[0])
 			if err != nil {
@@ -195,7 +195,7 @@ func (s *session) lay(ctx context.Context, life *class) (ground, error) {
 				return ground{generation: r.Header.Revision, base: was.Base}, nil
 			}
 			s.Logger.Warn("the locks in etcd come from another cluster, with other revisions; fences go on from the clock")
-			condition = etcd.Compare(etcd.ModRevision(base), "=", kvs[0].ModRevision)
+			condition = changedAt(base, kvs[0].ModRevision)
 		}
 		if err := s.layBase(ctx, condition, cluster); err != nil {
 			return ground{}, err

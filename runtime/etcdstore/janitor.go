@@ -69,7 +69,7 @@ func (s *session) abandon(h *held) {
 			return s.abandonUnknown(ctx, h)
 		}
 		_, err := s.commit(ctx, &s.frees, &change{
-			lock: s.space.lock(h.key), ifs: []etcd.Cmp{etcd.Compare(etcd.CreateRevision(h.me), "=", h.rev)},
+			lock: s.space.lock(h.key), ifs: []etcd.Cmp{createdAt(h.me, h.rev)},
 			thens: []etcd.Op{etcd.OpDelete(h.me)},
 		})
 		if err == nil {

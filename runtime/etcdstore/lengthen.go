@@ -78,7 +78,7 @@ func (s *session) moveTo(ctx context.Context, h *held, kv *mvccpb.KeyValue, c *c
 	me, e := h.me, entryOf(kv)
 	e.TTL = ttl.Microseconds()
 	done, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(etcd.Compare(etcd.ModRevision(me), "=", kv.ModRevision)).
+		return s.client.Txn(ctx).If(changedAt(me, kv.ModRevision)).
 			Then(etcd.OpPut(me, e.text(), etcd.WithLease(c.id))).Commit()
 	})
 	if err != nil || !done.Succeeded {

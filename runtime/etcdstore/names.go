@@ -1,6 +1,6 @@
 package etcdstore
 
-import "fmt"
+import "strconv"
 
 // names are what the contenders of a session are called in etcd. A range of keys costs time for each name that was ever
 // used in it, until the history is compacted. So a name is used again, but only when its last contender is known to be
@@ -65,7 +65,7 @@ func (s *session) contender(key, id string) string {
 
 func (s *session) contenderLocked(key, id string) string {
 	given := s.names.of(key, id)
-	return s.space.lock(key) + fmt.Sprintf("%s.%d.%d", s.id, given.series, given.number)
+	return s.space.lock(key) + s.id + "." + strconv.Itoa(given.series) + "." + strconv.Itoa(given.number)
 }
 
 // gone lets the name of a contender be used again that is no more, or never was.

@@ -115,7 +115,7 @@ func (s *session) freeSure(ctx context.Context, h *held) error {
 	me := h.me
 	ops := s.ending(h, etcd.OpDelete(me, etcd.WithPrevKV()))
 	r, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(etcd.Compare(etcd.CreateRevision(me), "=", h.rev)).Then(ops...).
+		return s.client.Txn(ctx).If(createdAt(me, h.rev)).Then(ops...).
 			Else(etcd.OpGet(s.space.told(s.id, h.id))).Commit()
 	})
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 	}
 	ops := s.ending(h, etcd.OpPut(me, kept.text(), etcd.WithLease(grant.ID), etcd.WithPrevKV()))
 	r, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(etcd.Compare(etcd.CreateRevision(me), "=", h.rev)).Then(ops...).Commit()
+		return s.client.Txn(ctx).If(createdAt(me, h.rev)).Then(ops...).Commit()
 	})
 	if err == nil && !r.Succeeded || err != nil && !unanswered {
 		s.later(time.Now(), func(ctx context.Context) error { return s.endKept(ctx, grant.ID) })

@@ -103,6 +103,7 @@ const (
 func (s *session) Close(ctx context.Context) error {
 	again := !s.gate.ClosedAt().IsZero()
 	err := s.gate.Close(ctx, func() {
+		s.endWaiters()
 		s.gate.Stopped()
 		end := s.gate.ClosedAt().Add(callTime)
 		s.telling.Close(end) // with the etcd leases the locks go on

@@ -147,7 +147,7 @@ func (s *session) enterWith(
 	conditions := []etcd.Cmp{s.guard(a.ground)}
 	if seen.last != nil {
 		newest = seen.last.CreateRevision
-		conditions = append(conditions, etcd.Compare(etcd.CreateRevision(string(seen.last.Key)), "=", newest))
+		conditions = append(conditions, createdAt(string(seen.last.Key), newest))
 	}
 	conditions = append(conditions, etcd.Compare(etcd.CreateRevision(lock).WithPrefix(), "<", newest+1))
 	r, unanswered, err := rewrite(ctx, s, q.rank(), func(ctx context.Context) (*etcd.TxnResponse, error) {

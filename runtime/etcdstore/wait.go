@@ -42,9 +42,20 @@ type queued struct {
 func (s *session) enlist(id string, end context.CancelCauseFunc) *waiter {
 	w := &waiter{poke: make(chan struct{}, 1), end: end}
 	s.mu.Lock()
-	s.waiters[id] = w
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if s.waiters[id] = w; s.ctx.Err() != nil {
+		end(lockrt.ErrClosed)
+	}
 	return w
+}
+
+// endWaiters is for the end of the session.
+func (s *session) endWaiters() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.waiters {
+		w.end(lockrt.ErrClosed)
+	}
 }
 
 func (s *session) delist(id string, w *waiter) {
@@ -94,7 +105,6 @@ func (s *session) wait(ctx context.Context, req lockrt.Request, kept bool, doubt
 	w := &waiting{State: waits.Begin(ctx, req), s: s, kept: kept}
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer context.AfterFunc(s.ctx, func() { end(lockrt.ErrClosed) })()
 	w.w = s.enlist(req.ID, end)
 	defer s.delist(req.ID, w.w)
 	grant, err := w.run(inner, doubt)
@@ -223,9 +233,9 @@ func (w *waiting) unchanged(ctx context.Context) (bool, error) {
 	}
 	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return w.s.client.Txn(ctx).If(
-			etcd.Compare(etcd.ModRevision(w.q.me), "=", w.a.mine.ModRevision),
-			etcd.Compare(etcd.ModRevision(string(w.before.Key)), "=", w.before.ModRevision),
-			etcd.Compare(etcd.ModRevision(string(w.a.head.Key)), "=", w.a.head.ModRevision),
+			changedAt(w.q.me, w.a.mine.ModRevision),
+			changedAt(string(w.before.Key), w.before.ModRevision),
+			changedAt(string(w.a.head.Key), w.a.head.ModRevision),
 		).Commit()
 	})
 	if err != nil || !r.Succeeded {

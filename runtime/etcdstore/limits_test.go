@@ -1,0 +1,123 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/testsync"
+)
+
+// A bounded context ends with its parent, its limit and its call, and tells why, whoever asks, when, and by which method.
+func TestBounded_endsLikeAMergedContext(t *testing.T) {
+	asks := map[string]func(context.Context){
+		"nobody asks before":    func(context.Context) {},
+		"Done was asked for":    func(ctx context.Context) { ctx.Done() },
+		"a child was made":      func(ctx context.Context) { context.AfterFunc(ctx, func() {}) },
+		"Err was asked for":     func(ctx context.Context) { _ = ctx.Err() },
+		"a value was asked for": func(ctx context.Context) { _ = ctx.Value("any") },
+	}
+	cause := errors.New("the caller's")
+	ends := map[string]struct {
+		end   func(parent context.CancelCauseFunc, own context.CancelFunc)
+		cause error
+	}{
+		"its parent": {func(parent context.CancelCauseFunc, _ context.CancelFunc) { parent(cause) }, cause},
+		"its call":   {func(_ context.CancelCauseFunc, own context.CancelFunc) { own() }, context.Canceled},
+		"its limit":  {func(context.CancelCauseFunc, context.CancelFunc) { time.Sleep(2 * callTime) }, errNoAnswer},
+	}
+	for before, ask := range asks {
+		for after, of := range ends {
+			t.Run(before+", and then "+after+" ends", func(t *testing.T) {
+				testsync.Bubble(t, func(t *testing.T) {
+					newLimits()
+					parent, end := context.WithCancelCause(context.WithValue(t.Context(), valueKey{}, "value"))
+					defer end(nil)
+					ctx, cancel := bounded(parent)
+					defer cancel()
+					ask(ctx)
+					if err := ctx.Err(); err != nil || context.Cause(ctx) != nil {
+						t.Fatalf("it lives, and its error is %v", err)
+					}
+					of.end(end, cancel)
+					synctest.Wait()
+					if ctx.Err() == nil {
+						t.Error("Err is nil behind its end")
+					}
+					child, stop := context.WithCancel(ctx)
+					defer stop()
+					<-ctx.Done()
+					<-child.Done()
+					synctest.Wait()
+					if got := context.Cause(ctx); got != of.cause {
+						t.Errorf("the cause is %v, want %v", got, of.cause)
+					}
+					if ctx.Value(valueKey{}) != "value" {
+						t.Error("the value of the parent is lost")
+					}
+				})
+			})
+		}
+	}
+}
+
+type valueKey struct{}
+
+// An attempt ends with the first of all: the caller's context, what is left of the call, its own time.
+func TestWithin_leavesOutNoEndThatComesFirst(t *testing.T) {
+	for name, of := range map[string]struct {
+		began, parent, want time.Duration // parent 0: it does not end
+	}{
+		"its own time":        {0, 0, attemptTime},
+		"the end of the call": {callTime - attemptTime/3, 0, attemptTime / 3},
+		"the caller":          {0, attemptTime / 2, attemptTime / 2},
+		"the caller, later":   {callTime - attemptTime/3, attemptTime / 4, attemptTime / 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
+				newLimits()
+				parent, end := context.WithCancel(t.Context())
+				defer end()
+				ctx, cancel := bounded(parent)
+				defer cancel()
+				time.Sleep(of.began)
+				if of.parent > 0 {
+					time.AfterFunc(of.parent, end)
+				}
+				began := time.Now()
+				_, _ = attempt(ctx, func(ctx context.Context) (struct{}, error) {
+					<-ctx.Done()
+					return struct{}{}, ctx.Err()
+				})
+				share := callTime/20 + attemptTime/10 // by which shared limits are later
+				if took := time.Since(began); took < of.want || took > of.want+share {
+					t.Errorf("the attempt took %s, want %s", took, of.want)
+				}
+				cancel()
+				end()
+				newLimits()
+			})
+		})
+	}
+}
+
+func TestBounded_concurrently(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		for range 100 {
+			ctx, cancel := bounded(t.Context())
+			var all sync.WaitGroup
+			for _, f := range []func(){
+				func() { <-ctx.Done() }, func() { _ = ctx.Err() }, func() { _ = within(ctx, attemptLimit.Next()) },
+				func() { _ = context.Cause(ctx) }, cancel, cancel,
+				func() { child, stop := context.WithCancel(ctx); defer stop(); <-child.Done() },
+			} {
+				all.Go(f)
+			}
+			all.Wait()
+		}
+	})
+}
