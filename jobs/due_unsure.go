@@ -75,7 +75,7 @@ func (l *loop) settle() {
 			continue
 		}
 		asked := e.unsure
-		moved, won := asked != nil && p.view.Cursor.After(asked.Prev), false
+		moved := asked != nil && p.view.Cursor.After(asked.Prev)
 		e.unsure, e.rests = nil, l.part.clock.now().Add(e.backoff)
 		if moved {
 			e.backoff, e.rests = 0, time.Time{}
@@ -89,11 +89,10 @@ func (l *loop) settle() {
 				!l.s.live.has(flight.Run.ID) {
 				asked.InFlight.delay()
 				l.won(e, *asked)
-				won = true
 			}
 		}
 		if moved {
-			l.s.outage.movedOn(l.part.n, claiming, e.job.Name, !won)
+			l.s.outage.wasUnlocked(l.part.n, claiming)
 		}
 		if known {
 			l.schedule(e)

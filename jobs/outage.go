@@ -67,6 +67,8 @@ type failure struct {
 	err    error     // nil: it answers, as far as is known
 	at     time.Time // when it failed last; zero: it has not, or it has worked since
 	again  bool      // it had failed a short while before that
+	worked time.Time // when it worked again last
+	shaky  bool      // it has failed a short while after that: one success is not enough
 	locked time.Time // since when all of it is locked; zero: it is not
 	still  time.Time // when it was the last time
 }
@@ -74,8 +76,14 @@ type failure struct {
 // hear takes in what came of one try.
 func (f *failure) hear(err error, now time.Time) {
 	switch {
+	case err == nil && f.shaky && now.Sub(f.at) < staleOnce:
+		f.again, f.locked = false, time.Time{}
+		return
+	case err == nil && f.err != nil:
+		*f = failure{worked: now}
+		return
 	case err == nil:
-		*f = failure{}
+		*f = failure{worked: f.worked}
 		return
 	case !errors.Is(err, ErrLocked):
 		f.locked = time.Time{}
@@ -87,6 +95,7 @@ func (f *failure) hear(err error, now time.Time) {
 			return
 		}
 	}
+	f.shaky = f.shaky || f.err == nil && now.Sub(f.worked) < staleOnce
 	f.err, f.at, f.again = err, now, !f.at.IsZero() && now.Sub(f.at) < staleFailure
 }
 
@@ -141,16 +150,20 @@ func (o *outage) heard(part int, what purpose, err error) {
 		for i := range down {
 			// The next sign of life is never far.
 			if f := &down[i]; purpose(i) != beating && f.isOver(now) {
-				f.err = nil
+				f.err, f.shaky = nil, false
 			}
 		}
 	}
+	say := o.forget(&o.jobs[part], now)
 	n, _ := o.parts(now)
 	before, since := o.away, o.since
 	if o.away = n > 0; o.away && !before {
 		o.since = now
 	}
 	o.mu.Unlock()
+	for _, say := range say {
+		say()
+	}
 	switch {
 	case n > 0 && !before && len(o.down) == 1:
 		o.log.LogAttrs(context.Background(), slog.LevelError, o.store+" unavailable; trying again",
