@@ -150,7 +150,8 @@ type Store interface {
 	Restore(ctx context.Context, m Memory) error
 
 	// Leave ends a session. Its node leaves the list, and runs that it still owns are orphans at once. It does what it
-	// can in every part, even if other parts do not answer.
+	// can in every part, even if other parts do not answer. Only the session itself calls it: to a session that lives
+	// it is as if the store had lost its data, and others try its runs again beside it, more often than Retries.
 	Leave(ctx context.Context, session string) error
 
 	// Nodes returns the nodes whose last heartbeat is within the last ten minutes, sorted by name.
