@@ -56,7 +56,9 @@ type Combiner[E Entry] struct {
 // may still be sent if it was on its way.
 func (c *Combiner[E]) Do(ctx context.Context, e E) error {
 	if c.Enter() {
-		c.Exit(e, c.Send(ctx, []E{e}))
+		answered := false
+		defer func() { c.Exit(e, answered) }() // also if a method of the caller's context panics
+		answered = c.Send(ctx, []E{e})
 		return nil
 	}
 	done := c.Join(e)

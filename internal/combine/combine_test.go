@@ -209,3 +209,19 @@ func TestCombiner_Going(t *testing.T) {
 		})
 	}
 }
+
+// A caller that panics, as by a method of its context, does not stay in flight.
+func TestCombiner_Do_panic(t *testing.T) {
+	c, _ := newCombiner()
+	c.Send = func(context.Context, []*request) bool { panic("a method of the caller's context") }
+	for range 10 {
+		func() {
+			defer func() { _ = recover() }()
+			_ = c.Do(t.Context(), new(request))
+		}()
+	}
+	if now := c.State(); now.InFlight != 0 {
+		t.Errorf("%d are in flight", now.InFlight)
+	}
+	c.Wait()
+}

@@ -312,6 +312,7 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 	if req.Wait > 0 {
 		return s.wait(ctx, req, kept != nil, doubt)
 	}
+	began := time.Now()
 	q, a, err := s.ask(ctx, req, callTime, doubt)
 	switch {
 	case err == nil && a.granted():
@@ -327,7 +328,9 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 	if err != nil {
 		return lockrt.Grant{}, err
 	}
-	busy, err := s.busy(ctx, req.Key, a.head)
+	limited, cancel := context.WithDeadline(ctx, began.Add(callTime))
+	defer cancel()
+	busy, err := s.busy(limited, req.Key, a.head)
 	if err != nil {
 		return lockrt.Grant{}, err
 	}

@@ -100,11 +100,22 @@ func write[T any](ctx context.Context, s *session, r rank, call func(context.Con
 	if err != nil {
 		return got, err
 	}
-	limited, cancel := s.untilLost(ctx, w.at)
-	got, err = call(limited)
-	cancel()
-	s.exit(w, err)
+	err = s.sending(ctx, w, func(ctx context.Context) (err error) {
+		got, err = call(ctx)
+		return err
+	})
 	return got, err
+}
+
+// sending makes the call of a write that may go.
+func (s *session) sending(ctx context.Context, w *sending, call func(context.Context) error) (err error) {
+	limited, cancel := s.untilLost(ctx, w.at)
+	err = errNoAnswer // if a method of the caller's context panics
+	defer func() {
+		cancel()
+		s.exit(w, err)
+	}()
+	return call(limited)
 }
 
 // rewrite is repeat for a call that writes.

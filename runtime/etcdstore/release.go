@@ -203,8 +203,17 @@ func (s *session) holder(ctx context.Context, key, id string) (*mvccpb.KeyValue,
 // keep leaves the contender at the head without a holder, under a lease of its own. While this session lives, it ends
 // that to the millisecond.
 func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
+	err := s.keepFor(ctx, h, keep, keep)
+	if isNoLease(err) { // it ran out before it was used
+		err = s.keepFor(ctx, h, keep, keep+callTime)
+	}
+	return err
+}
+
+// keepFor is keep with a lease of etcd that lasts for some time.
+func (s *session) keepFor(ctx context.Context, h *held, keep, lease time.Duration) error {
 	grant, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.LeaseGrantResponse, error) {
-		return s.client.Grant(ctx, int64((keep+time.Second-1)/time.Second))
+		return s.client.Grant(ctx, int64((lease+time.Second-1)/time.Second))
 	})
 	if isFull(err) {
 		return s.keepAsItIs(h, keep)

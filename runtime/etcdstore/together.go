@@ -99,10 +99,7 @@ func (s *session) sendChanges(
 			s.back(w)
 			return false
 		}
-		limited, cancel := s.untilLost(ctx, w.at)
-		err = s.sendTogether(limited, going)
-		cancel()
-		s.exit(w, err)
+		err = s.sending(ctx, w, func(ctx context.Context) error { return s.sendTogether(ctx, going) })
 		if !isCrowded(err) || len(batch) == 1 {
 			return err == nil
 		}

@@ -145,10 +145,11 @@ func (s *session) loseBroken(id, key string, reason error, told string) {
 	} else {
 		h = &held{key: key, id: id, me: s.contenderLocked(key, id)}
 	}
-	if w := s.waiters[id]; w != nil && !known {
+	w := s.waiters[id]
+	s.mu.Unlock()
+	if w != nil && !known {
 		w.end(reason)
 	}
-	s.mu.Unlock()
 	s.telling.Start(func() {
 		if !known {
 			s.Lost(id, reason)

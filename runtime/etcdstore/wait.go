@@ -3,6 +3,8 @@ package etcdstore
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -42,18 +44,20 @@ type queued struct {
 func (s *session) enlist(id string, end context.CancelCauseFunc) *waiter {
 	w := &waiter{poke: make(chan struct{}, 1), end: end}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiters[id] = w; s.ctx.Err() != nil {
+	s.waiters[id] = w
+	s.mu.Unlock()
+	if s.ctx.Err() != nil {
 		end(lockrt.ErrClosed)
 	}
 	return w
 }
 
-// endWaiters is for the end of the session.
+// endWaiters is for the end of the session. The end of a context may call methods of the caller's: not while mu is held.
 func (s *session) endWaiters() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range s.waiters {
+	all := slices.Collect(maps.Values(s.waiters))
+	s.mu.Unlock()
+	for _, w := range all {
 		w.end(lockrt.ErrClosed)
 	}
 }
@@ -116,7 +120,7 @@ func (s *session) wait(ctx context.Context, req lockrt.Request, kept bool, doubt
 
 // run asks, and waits. The context ends with the caller's, the session, or the lease.
 func (w *waiting) run(ctx context.Context, doubt int64) (lockrt.Grant, error) {
-	if err := w.join(ctx, w.First(callTime), doubt); err != nil {
+	if err := w.join(ctx, doubt); err != nil {
 		waits.Tell(w.Req, nil, err)
 		return lockrt.Grant{}, err
 	}
@@ -138,7 +142,8 @@ func (w *waiting) run(ctx context.Context, doubt int64) (lockrt.Grant, error) {
 }
 
 // join puts the contender, or finds it.
-func (w *waiting) join(ctx context.Context, bound time.Duration, doubt int64) error {
+func (w *waiting) join(ctx context.Context, doubt int64) error {
+	bound, began := w.Left(callTime), time.Now()
 	if old := w.q; old != nil {
 		doubt = old.doubt
 		if old.class != nil {
@@ -153,6 +158,11 @@ func (w *waiting) join(ctx context.Context, bound time.Duration, doubt int64) er
 	w.before, w.anyone, w.called, w.moved, w.heard = nil, false, false, false, false
 	if a.all == 2 && !a.granted() && !a.shares && !entryOf(a.head).shared() { // the holder and this one
 		w.before = a.head
+	}
+	if bound < callTime {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, began.Add(bound))
+		defer cancel()
 	}
 	return w.said(ctx, a)
 }
@@ -187,7 +197,7 @@ func (w *waiting) accept() (lockrt.Grant, bool, error) {
 // look reads the own contender and those before it. A contender that has gone joins again.
 func (w *waiting) look(ctx context.Context) error {
 	if w.q == nil || w.q.class == nil || w.q.class.isOver() {
-		return w.join(ctx, callTime, 0)
+		return w.join(ctx, 0)
 	}
 	limited, cancel := bounded(ctx)
 	defer cancel()
@@ -206,7 +216,7 @@ func (w *waiting) look(ctx context.Context) error {
 		}
 		w.heard = false
 		if v.mine == nil || v.mine.CreateRevision != w.a.mine.CreateRevision {
-			return w.join(ctx, callTime, 0)
+			return w.join(ctx, 0)
 		}
 		in := v.admissions()
 		if len(in) > 0 {

@@ -41,7 +41,7 @@ func (w *waiting) stand(ctx context.Context) error {
 		select {
 		case heard := <-change:
 			if w.heard = heard; !heard {
-				pace.Sleep(ctx, pace.Jitter(watchPause))
+				pace.Sleep(ctx, w.Left(pace.Jitter(watchPause)))
 			}
 			return w.Late(ctx)
 		case <-soon.C:

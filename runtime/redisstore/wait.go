@@ -21,7 +21,7 @@ func (s *session) wait(ctx context.Context, req lockrt.Request) (lockrt.Grant, e
 	begun := waits.Begin(ctx, req)
 	w := s.enlist(req.ID, s.space.keys(req.Key).of(req.Mode, req.Permits), begun.Endless)
 	defer s.delist(req.ID, w)
-	a, err := s.ask(ctx, w.keys, req, begun.First(callTime))
+	a, err := s.ask(ctx, w.keys, req, begun.Left(callTime))
 	switch {
 	case err != nil:
 		waits.Tell(req, nil, err)

@@ -96,10 +96,11 @@ func (s *session) loseBroken(id string, reason error) {
 		at = &h.place
 		s.dropLocked(h)
 	}
-	if w := s.waiters[id]; w != nil && !known {
+	w := s.waiters[id]
+	s.mu.Unlock()
+	if w != nil && !known {
 		w.end(reason)
 	}
-	s.mu.Unlock()
 	s.calls.Start(func() {
 		if !known {
 			s.Lost(id, reason)

@@ -121,7 +121,7 @@ func (w *waiting) take(p *place) {
 
 // run asks, and waits. The context ends with the caller's, the session, or the lease.
 func (w *waiting) run(ctx context.Context) (lockrt.Grant, error) {
-	err := w.look(ctx, w.First(callTime))
+	err := w.look(ctx)
 	if err != nil && (ctx.Err() != nil || w.p == nil) {
 		waits.Tell(w.Req, nil, err)
 		return lockrt.Grant{}, err
@@ -143,18 +143,17 @@ func (w *waiting) run(ctx context.Context) (lockrt.Grant, error) {
 				return lockrt.Grant{}, err
 			}
 		}
-		again := func(ctx context.Context) error { return w.look(ctx, callTime) }
-		if err = w.Again(ctx, &rules, again); err != nil {
+		if err = w.Again(ctx, &rules, w.look); err != nil {
 			return lockrt.Grant{}, err
 		}
 	}
 }
 
 // look puts the contender in the queue if it is not there, and finds out who holds the lock.
-func (w *waiting) look(ctx context.Context, bound time.Duration) error {
+func (w *waiting) look(ctx context.Context) error {
 	limited, cancel := bounded(ctx)
 	defer cancel()
-	if bound < callTime {
+	if bound := w.Left(callTime); bound < callTime {
 		limited, cancel = context.WithTimeout(limited, bound)
 		defer cancel()
 	}

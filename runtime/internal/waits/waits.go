@@ -12,7 +12,7 @@ import (
 	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
-// Grace is how much longer than a short wait its first question may take: the answer says who holds the lock.
+// Grace is how much longer than a wait its questions may take: the answer to the first of a short one says who holds the lock.
 const Grace = 50 * time.Millisecond
 
 // Why a lock that was granted is not the caller's.
@@ -41,12 +41,12 @@ func Begin(ctx context.Context, req lockrt.Request) State {
 	return s
 }
 
-// First is how long the first question may take, where one may take most.
-func (s *State) First(most time.Duration) time.Duration {
+// Left is how long a question may take that is asked now, where one may take most.
+func (s *State) Left(most time.Duration) time.Duration {
 	if s.Until.IsZero() {
 		return most
 	}
-	return min(most, s.Req.Wait+Grace)
+	return min(most, max(time.Until(s.Until), 0)+Grace)
 }
 
 // Over reports whether the time of the wait is over.
@@ -114,8 +114,8 @@ func (s *State) Late(ctx context.Context) error {
 // its own is that the session closed, or that the lease was broken. kept reports whether the place in the queue may be
 // left to another caller.
 func (s *State) End(ctx, inner context.Context, err error) (why error, kept bool) {
-	ended := timelimit.Ended(ctx)
-	switch cause := context.Cause(inner); {
+	cause := context.Cause(inner) // before the other, which ends it too
+	switch ended := timelimit.Ended(ctx); {
 	case ended != nil:
 		if why = s.Outcome(nil); why == ErrTooLate {
 			why = nil

@@ -22,13 +22,18 @@ func TestState_Over_endOfTheTime(t *testing.T) {
 		s := waits.Begin(t.Context(), lockrt.Request{Wait: time.Second})
 		over, stop := s.Budget()
 		defer stop()
-		first, short := s.First(time.Hour), s.First(time.Millisecond)
+		first, short := s.Left(time.Hour), s.Left(time.Millisecond)
 		if s.Over() || s.Endless || first != time.Second+waits.Grace || short != time.Millisecond {
 			t.Errorf("at the beginning: %+v, first %s and %s", s, first, short)
 		}
+		time.Sleep(900 * time.Millisecond)
+		if left := s.Left(time.Hour); left != 100*time.Millisecond+waits.Grace {
+			t.Errorf("later: %s are left", left)
+		}
 		<-over
-		if !s.Over() {
-			t.Error("it is not over at the end of its time")
+		time.Sleep(time.Minute)
+		if left := s.Left(time.Hour); !s.Over() || left != waits.Grace {
+			t.Errorf("it is over: %t, %s are left", s.Over(), left)
 		}
 	})
 }
@@ -38,8 +43,8 @@ func TestBegin_forever(t *testing.T) {
 	s := waits.Begin(context.Background(), req)
 	over, stop := s.Budget()
 	stop()
-	if s.Over() || !s.Endless || over != nil || s.First(time.Hour) != time.Hour {
-		t.Errorf("a wait without end: %+v, first %s", s, s.First(time.Hour))
+	if s.Over() || !s.Endless || over != nil || s.Left(time.Hour) != time.Hour {
+		t.Errorf("a wait without end: %+v, first %s", s, s.Left(time.Hour))
 	}
 	if s := waits.Begin(t.Context(), req); s.Endless {
 		t.Error("a wait that the caller can end counts as endless")
@@ -127,6 +132,23 @@ func TestState_End_reasons(t *testing.T) {
 	if got, _ := s.End(gone, gone, errMade); errors.Is(got, waits.ErrTooLate) || errors.Is(got, errMade) {
 		t.Errorf("the end of a caller who was told nothing: %v", got)
 	}
+	// The caller's context ends while that is looked into.
+	late, end := context.WithCancel(live)
+	if got, _ := s.End(endsWhenAsked{late, end}, late, errMade); errors.Is(got, lockrt.ErrLost) {
+		t.Errorf("the end of a caller in the same moment: %v", got)
+	}
+}
+
+// endsWhenAsked ends just behind an answer that it lives.
+type endsWhenAsked struct {
+	context.Context
+	end func()
+}
+
+func (c endsWhenAsked) Err() error {
+	err := c.Context.Err()
+	c.end()
+	return err
 }
 
 func TestState_Again_untilAnAnswer(t *testing.T) {
