@@ -96,7 +96,7 @@ func reachedAt(r time.Time, loc *time.Location) time.Time {
 		switch {
 		case !end.IsZero() && !at.Before(end):
 			t = end // this stretch ends before r is reached
-		case at.Before(start):
+		case !start.IsZero() && at.Before(start):
 			return start // r was skipped by the jump that began this stretch
 		default:
 			return at

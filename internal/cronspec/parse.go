@@ -2,6 +2,7 @@ package cronspec
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -101,10 +102,10 @@ func Zone(spec string) string {
 }
 
 func loadZone(name string) (*time.Location, error) {
-	switch name {
-	case "":
+	switch path.Base(name) {
+	case ".":
 		return nil, nil
-	case "Local":
+	case "Local", "localtime", "posixrules":
 		return nil, fmt.Errorf("zone %q is another one on each machine: write an IANA name such as Europe/Berlin, or UTC", name)
 	}
 	loc, err := time.LoadLocation(name)

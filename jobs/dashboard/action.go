@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 )
@@ -38,6 +39,7 @@ type question struct {
 
 	// set by ask
 	Page, Param, Target, Reason string
+	Escaped                     bool // the target is
 	HasReason, NeedsReason      bool
 	Danger                      bool
 	MaxReason                   int
@@ -56,7 +58,8 @@ func (q *request) ask(a *action, target, reason string, wrong *problem) (*view, 
 	if err != nil {
 		return nil, err
 	}
-	question.Page, question.Param, question.Target, question.Reason = q.name, a.param, target, reason
+	question.Page, question.Param, question.Reason = q.name, a.param, reason
+	question.escape(target)
 	question.HasReason, question.NeedsReason = a.reason || a.needs, a.needs
 	question.Danger, question.MaxReason = a.danger, maxReason
 	v := &view{template: "confirm", Title: question.Title, Data: question}
@@ -73,7 +76,7 @@ func perform(a *action) func(*request) (*view, error) {
 			return nil, &problem{Status: http.StatusBadRequest, Title: "Form not understood", Detail: err.Error(),
 				Text: "Nothing was changed.", Advice: "Go back to the page and try again."}
 		}
-		target, reason := q.r.PostForm.Get(a.param), strings.TrimSpace(q.r.PostForm.Get("reason"))
+		target, reason := targetOf(q.r.PostForm, a.param), strings.TrimSpace(q.r.PostForm.Get("reason"))
 		if wrong := a.check(reason); wrong != nil {
 			return q.ask(a, target, reason, wrong)
 		}
@@ -85,6 +88,28 @@ func perform(a *action) func(*request) (*view, error) {
 		redirect(q.w, http.StatusSeeOther, next)
 		return nil, nil
 	}
+}
+
+// escapedTarget is the field that says that the target is escaped.
+const escapedTarget = "escaped"
+
+// escape makes a target one that a form keeps as it is: browsers send ends of lines as CRLF, and no bytes that are no text.
+func (qu *question) escape(target string) {
+	qu.Target = target
+	if !utf8.ValidString(target) || strings.ContainsAny(target, "\r\n") {
+		qu.Target, qu.Escaped = url.QueryEscape(target), true
+	}
+}
+
+func targetOf(form url.Values, param string) string {
+	target := form.Get(param)
+	if form.Get(escapedTarget) == "" {
+		return target
+	}
+	if plain, err := url.QueryUnescape(target); err == nil {
+		return plain
+	}
+	return target
 }
 
 func (a *action) check(reason string) *problem {

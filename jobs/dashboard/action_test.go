@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +115,30 @@ func TestHandler_break_changedHands(t *testing.T) {
 		">stuck</textarea>")
 	if len(f.done) > 0 {
 		t.Errorf("did %q", f.done)
+	}
+}
+
+var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
+
+// A browser sends the fields of a form with CRLF for each end of a line, and no bytes that are no text: what they name is
+// what is acted on all the same.
+func TestHandler_actions_oddNames(t *testing.T) {
+	for _, key := range []string{"a\nb", "a\rb", "a\r\nb", "\xff\xfe", "a%0Ab", "a+b", "a&b=c;d", " a ", "é\u2028"} {
+		f := busyFake()
+		f.locks = append(f.locks, lockrt.LockInfo{Key: key, Node: "node-3", ID: "y", Fence: 23, Since: noon.Add(-time.Second)})
+		h := f.serve(operator)
+		page := get(h, "break?key="+url.QueryEscape(key))
+		expect(t, page, 200)
+		form := []string{"reason", "stuck"}
+		for _, field := range hidden.FindAllStringSubmatch(page.Body.String(), -1) {
+			value := strings.ReplaceAll(html.UnescapeString(field[2]), "\r\n", "\n")
+			value = strings.ReplaceAll(strings.ReplaceAll(value, "\r", "\n"), "\n", "\r\n")
+			form = append(form, field[1], strings.ToValidUTF8(value, "\ufffd"))
+		}
+		expect(t, post(h, "break", form...), 303)
+		if len(f.done) != 1 || !strings.Contains(f.done[0], key) {
+			t.Errorf("%q: did %q", key, f.done)
+		}
 	}
 }
 

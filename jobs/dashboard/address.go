@@ -18,6 +18,9 @@ func pageName(r *http.Request) (name string, ok bool) {
 	p := r.URL.Path
 	if p == "" {
 		asked, _, _ := strings.Cut(r.RequestURI, "?")
+		if strings.HasSuffix(asked, "/") { // a router has taken the slash off, too
+			return "", true
+		}
 		return path.Base(asked) + "/", false
 	}
 	name = p[strings.LastIndexByte(p, '/')+1:]

@@ -52,6 +52,19 @@ func TestHandler_anyPath(t *testing.T) {
 	}
 }
 
+// A router may take the last slash off with the path before it.
+func TestHandler_strippedSlash(t *testing.T) {
+	h := busyFake().serve(operator)
+	for base, prefix := range map[string]string{"/": "/", "/jobs/": "/jobs/"} {
+		stripped := http.StripPrefix(prefix, h)
+		for _, page := range []string{"", "?live=1", "jobs", "job?name=index"} {
+			if w := visit(stripped, "GET", "http://host"+base+page); w.Code != 200 {
+				t.Errorf("%s%s without %s: %d %q", base, page, prefix, w.Code, w.Header().Get("Location"))
+			}
+		}
+	}
+}
+
 func visit(h http.Handler, method, address string, form ...string) *httptest.ResponseRecorder {
 	values := url.Values{}
 	for i := 0; i < len(form); i += 2 {

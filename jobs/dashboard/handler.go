@@ -151,12 +151,15 @@ const maxAddress = 16 << 10
 
 // serve finds the page and checks who asks for it. The view is nil if the request was answered.
 func (q *request) serve() (*view, error) {
+	rt, ok := q.d.routes[q.name]
+	if err := q.authorize(rt.act); err != nil {
+		return nil, err
+	}
 	if len(q.r.RequestURI) > maxAddress || len(q.r.URL.RawQuery) > maxAddress {
 		q.r.URL.RawQuery = ""
 		return nil, &problem{Status: http.StatusRequestURITooLong, Title: "The address is too long",
 			Text: fmt.Sprintf("It has more than %d bytes, and no page here needs so many.", maxAddress)}
 	}
-	rt, ok := q.d.routes[q.name]
 	if !ok {
 		return nil, &problem{Status: http.StatusNotFound, Title: "No such page",
 			Text:   "There is no page " + quote(q.name) + " here.",
@@ -175,11 +178,8 @@ func (q *request) serve() (*view, error) {
 		return nil, &problem{Status: http.StatusMethodNotAllowed, Title: "Not possible here",
 			Text: "This page does not answer " + q.r.Method + "."}
 	}
-	if err := q.d.cross.Check(q.r); err != nil {
+	if err := q.d.sameOrigin(q.r); err != nil {
 		return nil, q.refuseOrigin(err)
-	}
-	if err := q.authorize(rt.act); err != nil {
-		return nil, err
 	}
 	return serve(q)
 }

@@ -196,7 +196,7 @@ func dstWarning(kind string) string {
 	case "skipped":
 		return "clocks go forward: the time does not exist that day, so it runs right after the gap"
 	case "repeated":
-		return "clocks go back: the time comes twice that day, and it runs the first time"
+		return "clocks go back: the time comes twice that day; a job of a fixed hour runs the first time, one of every hour both times"
 	}
 	return kind
 }

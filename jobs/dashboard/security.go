@@ -73,6 +73,17 @@ func (q *request) authorize(act bool) error {
 	return nil
 }
 
+var errNoHost = errors.New("the request does not say which host it is for, so that its origin cannot be compared")
+
+// sameOrigin refuses what another site's page has had sent. Without a host every origin without one, as of a sandbox, would
+// be the same.
+func (d *dashboard) sameOrigin(r *http.Request) error {
+	if r.Method == http.MethodPost && r.Host == "" && r.Header.Get("Origin") != "" {
+		return errNoHost
+	}
+	return d.cross.Check(r)
+}
+
 // refuseOrigin says what was compared with what, since behind a proxy it is not what the user sees.
 func (q *request) refuseOrigin(err error) *problem {
 	origin, site, host := q.r.Header.Get("Origin"), q.r.Header.Get("Sec-Fetch-Site"), q.r.Host

@@ -59,13 +59,14 @@ func TestHandler_notAuthorized(t *testing.T) {
 	} {
 		f := busyFake()
 		h := f.serve(cfg)
-		for _, page := range slices.Concat(allPages, actionPages, []string{"job?name=gone", "theme"}) {
+		others := []string{"job?name=gone", "theme", "no-such-page", "jobs?q=" + strings.Repeat("x", maxAddress)}
+		for _, page := range slices.Concat(allPages, actionPages, others) {
 			w := get(h, page)
 			if page == "theme" {
 				w = post(h, page, "theme", "dark")
 			}
 			expect(t, w, 403, "You may not see this")
-			for _, leak := range []string{"node-2", "the shop is closed", "secret reason", "Overview"} {
+			for _, leak := range []string{"by <b>", "node-1", "node-2", "the shop is closed", "secret reason", "Overview"} {
 				if strings.Contains(w.Body.String(), leak) {
 					t.Errorf("%s: %q shows %q", name, page, leak)
 				}
@@ -103,6 +104,14 @@ func TestHandler_otherOrigin(t *testing.T) {
 				t.Errorf("%s sets a cookie", action[0])
 			}
 		}
+	}
+	// Nor may a request leave out where it is sent to.
+	for _, origin := range []string{"null", "https://", "https://evil.example"} {
+		r := httptest.NewRequest("POST", "/jobs/run-now", strings.NewReader("name=index"))
+		r.Host, r.Header = "", http.Header{"Origin": {origin}, "Content-Type": {"application/x-www-form-urlencoded"}}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		expect(t, w, 403, "Request from another site refused")
 	}
 	if len(f.done) > 0 {
 		t.Errorf("did %q", f.done)
