@@ -42,6 +42,7 @@ type entry struct {
 	probing bool          // unsure is being resolved
 	backoff time.Duration // since the store has not answered for it, though it has for others
 	rests   time.Time     // until when it is not asked for because of that
+	futile  int           // answers in a row that leave all as it was, and have it asked for the same
 	index   int           // in the loop's heap
 }
 

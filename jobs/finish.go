@@ -81,7 +81,7 @@ func (x *attempt) giveUp(ctx context.Context) *InFlight {
 	if done, _ := x.tell(&f); !done || draining {
 		return nil
 	}
-	return &next
+	return f.Next // nil if the run was completed after all
 }
 
 // tell finishes the claim in the store, however long that takes until the end of the drain: a run that is not recorded
@@ -91,7 +91,7 @@ func (x *attempt) tell(f *Finish) (done bool, asked *Notice) {
 	ctx := context.WithoutCancel(x.host.records)
 	x.s.live.tells(x.live)
 	restored := false
-	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+	for wait := minBackoff; ; wait = min(2*wait, maxPause) {
 		err := x.e.part.finishes.do(ctx, *f)
 		x.e.part.heardOfRun(recording, &x.p.Run, err)
 		var cancelled *CancelledError
@@ -116,7 +116,7 @@ func (x *attempt) tell(f *Finish) (done bool, asked *Notice) {
 				slog.String("outcome", string(f.Run.Outcome)))
 			return false, nil
 		}
-		if !pause(x.host.records, wait) {
+		if !pause(x.host.records, x.s.together(wait)) {
 			x.s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "job run not recorded, other nodes will take it for lost",
 				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick),
 				slog.String("outcome", string(f.Run.Outcome)), slog.Any("error", err))
