@@ -128,3 +128,29 @@ func TestScheduler_contradictingStore(t *testing.T) {
 		}
 	}
 }
+
+// A run that is made again under its ID is known to its node all the time: it hears of a cancellation.
+func TestScheduler_Cancel_runMadeAgain(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		store := &contradicting{Store: c.Store, how: "gone"}
+		store.wrong.Store(true)
+		n := c.Node(Config{Store: store}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "0 * * * * *", Run: jobstest.Sleep(0)})
+		n.Start()
+		time.Sleep(65 * time.Second)
+		flights, err := c.Store.InFlight(t.Context())
+		if err != nil || len(flights) != 1 || n.LiveRuns("j") != 1 {
+			t.Fatalf("in flight are %+v, %v, and here %d; want one run", flights, err, n.LiveRuns("j"))
+		}
+		if err := n.Cancel(t.Context(), flights[0].Run.ID, "ann", "enough"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if got := jobstest.Outcomes(c.Finished("j")); got != "cancelled" {
+			t.Errorf("the outcomes are %q, want the run to be cancelled", got)
+		}
+		store.wrong.Store(false)
+		c.Stop()
+	})
+}

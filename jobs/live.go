@@ -92,7 +92,9 @@ func (r *liveRuns) tells(l *live) {
 func (r *liveRuns) remove(l *live) (frees bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.byID, l.id)
+	if r.byID[l.id] == l { // else the run is to be made again, under the same ID
+		delete(r.byID, l.id)
+	}
 	r.perPart[l.part]--
 	if r.perJob[l.job]--; r.perJob[l.job] > 0 {
 		return false
