@@ -40,7 +40,8 @@ import (
 // # Failures
 //
 // A call that panics, or that does not answer for each element of what it was given, has failed for all of them. It is
-// tried again as after an error.
+// tried again as after an error. So is one whose answer cannot be: without the store's time, with a status that there is
+// not, or with an error in which errors.As finds nil.
 //
 // # One-off jobs
 //
