@@ -12,8 +12,11 @@ import (
 // all still try, and the first that can begin a run does.
 
 const (
-	// unableTime is for how long a node that has passed on a run lets others be first at the ticks of that job.
+	// unableTime is for how long a node remembers that it has passed on a run of a job.
 	unableTime = 5 * time.Minute
+	// leaveTime is for how long it lets others be first at the ticks of that job. It is less than the time for which Err
+	// tells of a failure that is not met again: a node that never tries would seem to fare better.
+	leaveTime = 20 * time.Second
 	// yieldTime is how long others have then to claim a tick.
 	yieldTime = 500 * time.Millisecond
 )
@@ -63,7 +66,7 @@ func (e *entry) leaves(within time.Duration) bool {
 func (l *loop) yield(e *entry) time.Duration {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
-	if e.leaves(unableTime) {
+	if e.leaves(leaveTime) {
 		return yieldTime
 	}
 	return 0
