@@ -181,8 +181,12 @@ func (s boundedStore) Claim(ctx context.Context, claims []Claim) []Claimed {
 	for i := range own {
 		own[i].InFlight = copied(own[i].InFlight)
 	}
-	return each(ctx, s, len(own), func() []Claimed { return s.Store.Claim(ctx, own) },
+	answers := each(ctx, s, len(own), func() []Claimed { return s.Store.Claim(ctx, own) },
 		func(c *Claimed) *error { return &c.Err })
+	for i := range answers {
+		answers[i].sound()
+	}
+	return answers
 }
 
 func (s boundedStore) Start(ctx context.Context, starts []Start) []error {
@@ -195,8 +199,8 @@ func (s boundedStore) Finish(ctx context.Context, finishes []Finish) []error {
 	for i := range own {
 		own[i].Next = copied(own[i].Next)
 	}
-	return each(ctx, s, len(own), func() []error { return s.Store.Finish(ctx, own) },
-		func(err *error) *error { return err })
+	return soundEnds(finishes, each(ctx, s, len(own), func() []error { return s.Store.Finish(ctx, own) },
+		func(err *error) *error { return err }))
 }
 
 func copied(p *InFlight) *InFlight {
@@ -208,7 +212,10 @@ func copied(p *InFlight) *InFlight {
 }
 
 func (s boundedStore) Heartbeat(ctx context.Context, b Heartbeat) (HeartbeatReply, error) {
-	return boundedAnswer(ctx, s, func(ctx context.Context) (HeartbeatReply, error) { return s.Store.Heartbeat(ctx, b) })
+	return boundedAnswer(ctx, s, func(ctx context.Context) (HeartbeatReply, error) {
+		reply, err := s.Store.Heartbeat(ctx, b)
+		return reply, cmp.Or(err, timed(reply.Now))
+	})
 }
 
 func (s boundedStore) Restore(ctx context.Context, m Memory) error {

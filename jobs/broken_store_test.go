@@ -48,6 +48,19 @@ type exits struct{}
 
 func (exits) Error() string { runtime.Goexit(); return "" }
 
+// A typed nil pointer in an error, and an As method that sets nothing, are what errors.As finds.
+type wrapsNil[E error] struct{ cause E }
+
+func (*wrapsNil[E]) Error() string { return "the write has failed" }
+
+func (e *wrapsNil[E]) Unwrap() error { return e.cause }
+
+type isAnything struct{}
+
+func (isAnything) Error() string { return "the write has failed" }
+
+func (isAnything) As(any) bool { return true }
+
 func short[T any](all []T, yes bool) []T {
 	if yes {
 		return all[:len(all)-1]
@@ -120,6 +133,9 @@ func TestScheduler_brokenStore(t *testing.T) {
 		"Is panics":    func() error { return isPanics{} },
 		"nil parts":    func() error { var e *PartsError; return e },
 		"method exits": func() error { return exits{} },
+		"wraps nil":    func() error { return &wrapsNil[*CancelledError]{} },
+		"nil of parts": func() error { return &wrapsNil[*PartsError]{} },
+		"As is true":   func() error { return isAnything{} },
 	} {
 		for _, call := range []string{"Claim", "Start", "Finish", "Look", "Register", "Heartbeat"} {
 			if call == "Heartbeat" && f == nil {

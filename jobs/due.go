@@ -183,6 +183,12 @@ func (e *entry) forgets(owed []Span) bool {
 
 // reschedule decides when to look at e again after an answer.
 func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
+	if e.futile++; !c.isFutile(&asked) {
+		e.futile = 0
+	}
+	if e.futile > 1 { // once the store may have learned or lost something
+		e.rests = l.part.clock.now().Add(min(minBackoff<<min(e.futile, 10), maxBackoff))
+	}
 	wasPaused := e.paused
 	e.paused, e.busy = c.Status == ClaimPaused, c.Status == ClaimBusy
 	switch {
@@ -211,10 +217,24 @@ func (l *loop) reschedule(e *entry, asked Claim, c Claimed) {
 			e.plan = e.next(e.cursor, c.Now)
 			due = e.plan.due
 		}
-		l.wakeAt(e, l.part.clock.now().Add(max(due.Sub(c.Now), time.Millisecond)))
+		l.wakeAt(e, latest(l.part.clock.now().Add(max(due.Sub(c.Now), time.Millisecond)), e.rests))
 	default:
 		l.schedule(e)
 	}
+}
+
+// isFutile reports whether an answer has the same asked for at once: it does not say what has become of it.
+func (c *Claimed) isFutile(asked *Claim) bool {
+	switch c.Status {
+	case ClaimEarly:
+		return !asked.Due.After(c.Now)
+	case ClaimWon, ClaimTaken:
+		if asked.Owed {
+			return len(c.Owed) > 0 && c.Owed[0].From.Equal(asked.Prev)
+		}
+		return c.Cursor.Equal(asked.Prev)
+	}
+	return false
 }
 
 // doubt leaves e alone until it is certain that the store has not lost data: with a pause of the job, for example, that

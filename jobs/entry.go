@@ -36,12 +36,14 @@ type entry struct {
 	owedAt  time.Time     // when to ask for one of them
 	owing   time.Time     // when some were owed last, or the store did not answer
 	delayed time.Time     // when a run here was held up last; guarded by Scheduler.mu
+	unable  time.Time     // when a run was passed on last that could not begin here; guarded by Scheduler.mu
 	paused  bool          // as last heard of from the store
 	busy    bool          // what is to be done next has to wait for the end of a run
 	unsure  *Claim        // of which the answer was lost: resolve it before anything else
 	probing bool          // unsure is being resolved
 	backoff time.Duration // since the store has not answered for it, though it has for others
 	rests   time.Time     // until when it is not asked for because of that
+	futile  int           // answers in a row that leave all as it was, and have it asked for the same
 	index   int           // in the loop's heap
 }
 

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -43,8 +44,8 @@ func (s *Scheduler) begin(h *host, e *entry, p *InFlight) (context.Context, *liv
 }
 
 func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p *InFlight) {
-	for {
-		x := &attempt{s: s, host: h, e: e, live: l, p: p}
+	for again, denied := 0, 0; ; {
+		x := &attempt{s: s, host: h, e: e, live: l, p: p, again: again, denied: denied}
 		next := x.do(ctx)
 		var nextCtx context.Context
 		var nextLive *live
@@ -57,6 +58,11 @@ func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p *
 		l.cancel(nil)
 		if next == nil {
 			return
+		}
+		if next.Run.ID != p.Run.ID {
+			again, denied = 0, 0
+		} else if again++; x.gone {
+			denied++
 		}
 		ctx, l, p = nextCtx, nextLive, next
 	}
@@ -71,11 +77,20 @@ type attempt struct {
 	p    *InFlight
 	keys []lockrt.KeyOptions // the locks that it takes
 	told bool                // the log has been told that it does not get them
+
+	again  int  // how often it was made before, and given up before it began
+	denied int  // how often the store did not know it then, and knew it at once after that
+	gone   bool // the store does not know it
+	unable bool // this node cannot begin it, another one may
 }
 
 // do goes through the attempt and returns the one that is to follow.
 func (x *attempt) do(ctx context.Context) *InFlight {
 	if x.p.Run.Trigger == TriggerRetry && !pause(ctx, backoff(x.p.Run.Attempt)) {
+		return x.giveUp(ctx)
+	}
+	// The second time at once: what it was given up for is over then.
+	if x.again > 1 && !pause(ctx, min(minBackoff<<min(x.again, 10), maxPause)) {
 		return x.giveUp(ctx)
 	}
 	leases, refusal := x.lockPatiently(ctx)
@@ -117,25 +132,38 @@ func (x *attempt) do(ctx context.Context) *InFlight {
 // start notes in the store that the run begins. Until that is certain it must not: if this node died, another one would
 // run the tick again, thinking that it had not begun.
 func (x *attempt) start(ctx context.Context) bool {
-	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+	since := time.Now()
+	for wait := minBackoff; ; wait = min(2*wait, maxPause) {
 		x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed)
 		err := x.e.part.starts.do(ctx, Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease})
+		x.gone = errors.Is(err, ErrGone)
 		if ctx.Err() == nil { // else what it said says nothing about the store
-			x.e.part.heardOfRun(starting, &x.p.Run, err)
+			x.e.part.heardOfRun(starting, &x.p.Run, x.contradiction(err))
 		}
 		if err == nil && x.s.live.begin(ctx, x.live, &x.p.Run) {
 			x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed) // the work begins after the answer
+			x.s.isAble(x.e)
 			return true
 		}
 		var cancelled *CancelledError
 		if errors.As(err, &cancelled) {
 			x.live.cancel(&cancelledError{author: cancelled.Notice.Author, reason: cancelled.Notice.Reason})
 		}
-		if err == nil || cancelled != nil || errors.Is(err, ErrGone) || x.tooLate() || !pause(ctx, wait) {
+		if err == nil || cancelled != nil || x.gone || x.tooLate() ||
+			x.isUnable(err, since) || !pause(ctx, x.s.together(wait)) {
 			x.p.Run.Started = time.Time{}
 			return false
 		}
 	}
+}
+
+// contradiction is the answer to the start of a run, or what is wrong with it: a store that has put the run in flight
+// again more than once has it in flight.
+func (x *attempt) contradiction(err error) error {
+	if x.gone && x.denied > 1 {
+		return fmt.Errorf("the job store does not start a run that it has in flight: %v", err)
+	}
+	return err
 }
 
 // tooLate reports whether the tick is not to be run any more, since its store was away at the begin: it is past its

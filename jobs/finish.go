@@ -56,8 +56,7 @@ func (s *Scheduler) furtherAttempt(r Run, attempt int, trigger string) *InFlight
 }
 
 // giveUp leaves an attempt that has not begun: to whoever has taken it over, to other nodes if this one is shutting
-// down, for good if somebody has cancelled it. When its lock was lost or its begin could not be noted, it is made
-// again.
+// down or cannot begin it, for good if somebody has cancelled it. When its lock was lost it is made again.
 func (x *attempt) giveUp(ctx context.Context) *InFlight {
 	cause := context.Cause(ctx)
 	var cancelled *cancelledError
@@ -74,14 +73,15 @@ func (x *attempt) giveUp(ctx context.Context) *InFlight {
 	next := *x.p
 	next.Run.Started, next.Run.Fence = time.Time{}, 0
 	f := Finish{Run: next.Run, Owner: x.s.session, Next: &next, Lease: x.s.lease, Keep: x.s.cfg.History}
-	draining := x.host.waiting.Err() != nil
-	if draining {
+	passedOn := x.unable || x.host.waiting.Err() != nil
+	if passedOn {
 		next.Owner, next.PassedOn = Nobody, true
 	}
-	if done, _ := x.tell(&f); !done || draining {
+	// However long that takes: once it is under way this node must not begin the run any more.
+	if done, _ := x.tell(&f); !done || passedOn {
 		return nil
 	}
-	return &next
+	return f.Next // nil if the run was completed after all
 }
 
 // tell finishes the claim in the store, however long that takes until the end of the drain: a run that is not recorded
@@ -91,7 +91,7 @@ func (x *attempt) tell(f *Finish) (done bool, asked *Notice) {
 	ctx := context.WithoutCancel(x.host.records)
 	x.s.live.tells(x.live)
 	restored := false
-	for wait := minBackoff; ; wait = min(2*wait, maxBackoff) {
+	for wait := minBackoff; ; wait = min(2*wait, maxPause) {
 		err := x.e.part.finishes.do(ctx, *f)
 		x.e.part.heardOfRun(recording, &x.p.Run, err)
 		var cancelled *CancelledError
@@ -116,7 +116,7 @@ func (x *attempt) tell(f *Finish) (done bool, asked *Notice) {
 				slog.String("outcome", string(f.Run.Outcome)))
 			return false, nil
 		}
-		if !pause(x.host.records, wait) {
+		if !pause(x.host.records, x.s.together(wait)) {
 			x.s.cfg.Logger.LogAttrs(ctx, slog.LevelError, "job run not recorded, other nodes will take it for lost",
 				slog.String("job", f.Run.Job), slog.Time("tick", f.Run.Tick),
 				slog.String("outcome", string(f.Run.Outcome)), slog.Any("error", err))

@@ -19,7 +19,8 @@ type liveRuns struct {
 	closed  bool       // the drain waits for the goroutines
 	byID    map[string]*live
 	perJob  map[string]int
-	perPart []int // of the store
+	frees   map[string]bool // whether one of the runs that a job has had since it had none frees the ticks that it owes
+	perPart []int           // of the store
 }
 
 // live is a run in flight on this node.
@@ -49,7 +50,8 @@ func (e *cancelledError) Error() string {
 }
 
 func newLiveRuns(parts int) *liveRuns {
-	return &liveRuns{byID: make(map[string]*live), perJob: make(map[string]int), perPart: make([]int, parts)}
+	return &liveRuns{byID: make(map[string]*live), perJob: make(map[string]int), frees: make(map[string]bool),
+		perPart: make([]int, parts)}
 }
 
 // add makes a run known. cancel ends the context of its work.
@@ -92,13 +94,18 @@ func (r *liveRuns) tells(l *live) {
 func (r *liveRuns) remove(l *live) (frees bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.byID, l.id)
+	if r.byID[l.id] == l { // else the run is to be made again, under the same ID
+		delete(r.byID, l.id)
+	}
 	r.perPart[l.part]--
+	frees = l.inFlight.Backlog || r.frees[l.job]
 	if r.perJob[l.job]--; r.perJob[l.job] > 0 {
+		r.frees[l.job] = frees
 		return false
 	}
 	delete(r.perJob, l.job)
-	return l.inFlight.Backlog
+	delete(r.frees, l.job)
+	return frees
 }
 
 // obey cancels a run that is here. It may have ended meanwhile, or be another node's.

@@ -137,10 +137,11 @@ func (x *attempt) patience() lockrt.Options {
 	return o
 }
 
-// acquire takes locks, each in its own way.
+// acquire takes locks, each in its own way. The methods of its error can be called.
 func acquire(ctx context.Context, locks *lockrt.Locker, keys []lockrt.KeyOptions, o lockrt.Options) (lockrt.Leases, error) {
 	o.Mode, o.Permits = lockrt.Write, 0
-	return locks.AcquireEach(ctx, keys, o)
+	leases, err := locks.AcquireEach(ctx, keys, o)
+	return leases, soundLock(err)
 }
 
 // tryLock asks once.
@@ -154,7 +155,7 @@ func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
 		if j.Overlap != OverlapReplace || !replaces || !errors.As(err, &busy) {
 			return leases, err
 		}
-		if err := locks.Break(ctx, busy.Key, x.replaces()); err != nil && !errors.Is(err, lockrt.ErrNotHeld) {
+		if err := soundLock(locks.Break(ctx, busy.Key, x.replaces())); err != nil && !errors.Is(err, lockrt.ErrNotHeld) {
 			return nil, err
 		}
 		o.Wait = max(o.Wait, time.Second) // others may be in line for what was broken

@@ -16,6 +16,9 @@ const (
 	claimBatch   = 512             // jobs per call
 	minBackoff   = 50 * time.Millisecond
 	maxBackoff   = 5 * time.Second
+	// maxPause is the longest pause before something is tried again that comes to nothing for all alike: the jobs of a
+	// part are not late by more than about this when it answers again.
+	maxPause = time.Second
 	// dormantRecheck is how often a node asks whether its timing of a job is in force: others may have gone unseen.
 	dormantRecheck = time.Minute
 )
@@ -327,7 +330,7 @@ func (l *loop) schedule(e *entry) {
 		}
 	}
 	if !at.IsZero() {
-		at = latest(at, e.rests)
+		at = latest(at.Add(l.yield(e)), e.rests)
 	}
 	l.wakeAt(e, at)
 }
@@ -359,6 +362,15 @@ func (l *loop) answered(err error) {
 		l.backoff, l.tryAt = 0, time.Time{}
 		return
 	}
-	l.backoff = min(max(2*l.backoff, minBackoff), maxBackoff)
+	l.backoff = min(max(2*l.backoff, minBackoff), maxPause*3/2)
 	l.tryAt = l.part.clock.now().Add(l.backoff/2 + rand.N(l.backoff/2+1))
+}
+
+// together is the pause before the next try of a call for one run, which grows to maxPause. The runs that have come to
+// that try at the same moments, so that they share calls: a store that fails is not asked more often for more runs.
+func (s *Scheduler) together(wait time.Duration) time.Duration {
+	if wait < maxPause {
+		return wait
+	}
+	return maxPause - time.Since(s.began)%maxPause
 }

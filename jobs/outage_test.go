@@ -19,15 +19,18 @@ import (
 type halfDown struct {
 	Store
 	why  error
-	only string        // Register, Claim, Start, Finish or Heartbeat; empty: no writes at all
+	only string        // some of Register, Claim, Start, Finish and Heartbeat; empty: no writes at all
 	slow time.Duration // how long it takes to refuse, in which other calls are answered
 	down atomic.Bool
+
+	refused atomic.Int64 // how many calls
 }
 
 var errFull = errors.New("database or disk is full")
 
 func (s *halfDown) refuses(call string) error {
-	if s.down.Load() && (s.only == "" || s.only == call) {
+	if s.down.Load() && (s.only == "" || strings.Contains(s.only, call)) {
+		s.refused.Add(1)
 		time.Sleep(s.slow)
 		return s.why
 	}

@@ -44,7 +44,7 @@ func joinPartial(errs ...error) error {
 // causeOf is the error of a part that did not answer.
 func causeOf(err error) error {
 	var parts *PartsError
-	if errors.As(err, &parts) {
+	if errors.As(err, &parts) && parts.Err != nil {
 		return parts.Err
 	}
 	return err
