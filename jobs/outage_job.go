@@ -62,13 +62,13 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 	var witness time.Time // that the part does its work
 	for _, v := range verdicts {
 		at := jobPurpose{what, v.job, v.oneOff}
-		served := of.servedBeside(at, now)
+		served, patience := of.servedBeside(at)
 		witness = latest(witness, served)
 		if v.err == nil || isMoving(v.err) {
 			continue
 		}
 		f := of.note(at, v.err, now)
-		switch f.culprit(served, now) {
+		switch f.culprit(served, now, patience) {
 		case theJob:
 			if f.named = true; !f.logged && of.mayLog(at) {
 				f.logged = true
@@ -110,9 +110,10 @@ const (
 	somebodysLock
 )
 
-// culprit tells who is to blame when a job has failed just now. served is when others were served last. Once a job is named it
-// stays so: that it still fails says nothing of the store.
-func (f *jobFailure) culprit(served, now time.Time) culprit {
+// culprit tells who is to blame when a job has failed just now. served is when others were served last, and patience for how
+// long others may not be asked for that could be served. Once a job is named it stays so: that it still fails says nothing of
+// the store.
+func (f *jobFailure) culprit(served, now time.Time, patience time.Duration) culprit {
 	beside := !served.Before(f.since)
 	switch {
 	case f.named || beside && f.again && !f.isLocked():
@@ -121,7 +122,7 @@ func (f *jobFailure) culprit(served, now time.Time) culprit {
 		return nobody
 	case f.isLocked():
 		return somebodysLock
-	case now.Sub(served) > staleOnce || f.again && now.Sub(f.since) > soonServed:
+	case now.Sub(served) > staleOnce || f.again && now.Sub(f.since) > patience:
 		return theStore
 	}
 	return nobody
@@ -186,13 +187,13 @@ func (of *partJobs) learn(what purpose, verdicts []verdict, now time.Time) (answ
 	return answered, done
 }
 
-// servedBeside is when a part has served others than one job last.
-func (of *partJobs) servedBeside(at jobPurpose, now time.Time) time.Time {
-	served := of.served[at.what].beside(at.job, at.oneOff)
+// servedBeside is when a part has served others than one job last, and how soon it is likely to do so again.
+func (of *partJobs) servedBeside(at jobPurpose) (served time.Time, patience time.Duration) {
+	served = of.served[at.what].beside(at.job, at.oneOff)
 	if what := at.what; (what == starting || what == recording || what == claimingOneOffs) && of.count(what) < fewJobs {
-		served = latest(served, of.served[claiming].beside(at.job, at.oneOff))
+		return latest(served, of.served[claiming].beside(at.job, at.oneOff)), staleOnce
 	}
-	return served
+	return served, soonServed
 }
 
 // note keeps the failure of a job.
