@@ -151,7 +151,7 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 			return err == nil, err
 		}
 	}
-	me, lock := q.me, s.space.lock(q.req.Key)
+	me, lock := q.me, lockPrefix(q.me)
 	q.put = s.entry(q.req)
 	q.text = q.put.text()
 	free := etcd.Compare(etcd.CreateRevision(lock).WithPrefix(), "=", 0)

@@ -54,7 +54,7 @@ func (e entry) mode() lockrt.Mode {
 }
 
 func (e entry) text() string {
-	text, err := json.Marshal(e)
+	text, err := json.Marshal(&e)
 	if err != nil { // it has numbers and text only
 		panic(err)
 	}

@@ -59,7 +59,7 @@ type flow struct {
 	line     [ranks][]*sending
 	late     int           // writes that are late, and wait to be known as lost
 	probing  bool          // somebody asks the servers meanwhile
-	moved    chan struct{} // closed when answered changes
+	moved    chan struct{} // closed when answered changes; nil: nobody waits for that
 }
 
 // sending is a write.
@@ -71,7 +71,7 @@ type sending struct {
 	sure  bool          // nobody does
 }
 
-func newFlow() flow { return flow{room: firstWrites, moved: make(chan struct{})} }
+func newFlow() flow { return flow{room: firstWrites} }
 
 // unsentError is that of a write that was not sent and will not be.
 type unsentError struct{ error }
@@ -151,12 +151,15 @@ func (s *session) enter(ctx context.Context, r rank) (*sending, error) {
 
 // exit takes what became of a write that was sent.
 func (s *session) exit(w *sending, err error) {
-	f, bearable := &s.flow, s.bearable()
+	f, took, bearable := &s.flow, time.Since(w.at), leastBearable
+	if took*(mostWrites+1) > leastBearable { // else it is bearable behind as many as there may be
+		bearable = s.bearable()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case err == nil:
-		f.adapt(w, time.Since(w.at), bearable)
+		f.adapt(w, took, bearable)
 		f.heard(w.at)
 		f.queued = without(f.queued, w)
 	case mayHaveRun(err) && !isFull(err):
@@ -203,7 +206,7 @@ func (s *session) lost(ctx context.Context, sent time.Time) {
 			f.narrow(sent)
 			s.probeLocked()
 		}
-		moved := f.moved
+		moved := f.nextMove()
 		f.mu.Unlock()
 		select {
 		case <-moved:
@@ -223,8 +226,18 @@ func (f *flow) heard(sent time.Time) {
 	if sent.After(f.refused) {
 		f.refused = time.Time{}
 	}
-	close(f.moved)
-	f.moved = make(chan struct{})
+	if f.moved != nil {
+		close(f.moved)
+		f.moved = nil
+	}
+}
+
+// nextMove returns a channel that is closed when an answer comes to a request that was sent later; mu is held.
+func (f *flow) nextMove() <-chan struct{} {
+	if f.moved == nil {
+		f.moved = make(chan struct{})
+	}
+	return f.moved
 }
 
 // adapt makes room for one more write if one had its answer in time, and so would one behind as many as there is room for:
@@ -362,7 +375,7 @@ func (s *session) probesAfter(pause time.Duration) bool {
 	defer timer.Stop()
 	for over := false; ; {
 		f.mu.Lock()
-		asks, moved := f.asks(), f.moved
+		asks, moved := f.asks(), f.nextMove()
 		f.probing = asks
 		f.mu.Unlock()
 		if !asks || over {

@@ -1,6 +1,9 @@
 package etcdstore
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // names are what the contenders of a session are called in etcd. A range of keys costs time for each name that was ever
 // used in it, until the history is compacted. So a name is used again, but only when its last contender is known to be
@@ -8,8 +11,14 @@ import "strconv"
 // its answer.
 type names struct {
 	series int                     // of the names that are given out; a request may still come for those of older ones
-	byID   map[string]name         // by lease ID
-	used   map[string]map[int]bool // numbers, by the key of the lock
+	byID   map[string]name // by lease ID
+	used   map[numbered]bool
+}
+
+// numbered is what two contenders for a lock must not have in common at a time.
+type numbered struct {
+	key    string
+	number int
 }
 
 // name is that of one contender, without the session.
@@ -19,7 +28,7 @@ type name struct {
 }
 
 func newNames() names {
-	return names{byID: make(map[string]name), used: make(map[string]map[int]bool)}
+	return names{byID: make(map[string]name), used: make(map[numbered]bool)}
 }
 
 // of returns the name of a lease's contender for a lock, with the lowest number that nobody has.
@@ -27,16 +36,11 @@ func (n *names) of(key, id string) name {
 	if known, ok := n.byID[id]; ok && known.key == key {
 		return known
 	}
-	used := n.used[key]
-	if used == nil {
-		used = make(map[int]bool)
-		n.used[key] = used
-	}
 	number := 0
-	for used[number] {
+	for n.used[numbered{key, number}] {
 		number++
 	}
-	used[number] = true
+	n.used[numbered{key, number}] = true
 	given := name{key, n.series, number}
 	n.byID[id] = given
 	return given
@@ -49,11 +53,7 @@ func (n *names) free(key, id string) {
 		return
 	}
 	delete(n.byID, id)
-	if used := n.used[key]; len(used) > 1 {
-		delete(used, given.number)
-	} else {
-		delete(n.used, key)
-	}
+	delete(n.used, numbered{key, given.number})
 }
 
 // contender returns the key of a lease's contender.
@@ -67,6 +67,9 @@ func (s *session) contenderLocked(key, id string) string {
 	given := s.names.of(key, id)
 	return s.space.lock(key) + s.id + "." + strconv.Itoa(given.series) + "." + strconv.Itoa(given.number)
 }
+
+// lockPrefix is what the keys of all contenders for a lock begin with, from one of them.
+func lockPrefix(contender string) string { return contender[:strings.LastIndexByte(contender, '/')+1] }
 
 // gone lets the name of a contender be used again that is no more, or never was.
 func (s *session) gone(key, id string) {

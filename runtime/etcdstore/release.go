@@ -96,7 +96,7 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, h *held) (err
 // in a way that lets it be used again, and after a request that may come late it never is. free reports false for such
 // a request, and for one that was not taken.
 func (s *session) free(ctx context.Context, h *held) (done bool, err error) {
-	end := &change{lock: s.space.lock(h.key), thens: []etcd.Op{etcd.OpDelete(h.me, etcd.WithPrevKV())}}
+	end := &change{lock: lockPrefix(h.me), thens: []etcd.Op{etcd.OpDelete(h.me, etcd.WithPrevKV())}}
 	r, err := s.commit(ctx, &s.frees, end)
 	if err != nil {
 		h.asked = mayHaveRun(err)
