@@ -10,7 +10,7 @@ import (
 // gone and no request may come that would take a later one for it: what ends a contender compares its revision, or has
 // its answer.
 type names struct {
-	series int                     // of the names that are given out; a request may still come for those of older ones
+	series int             // of the names that are given out; a request may still come for those of older ones
 	byID   map[string]name // by lease ID
 	used   map[numbered]bool
 }
