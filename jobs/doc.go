@@ -10,7 +10,7 @@
 //	  │  one node wins: the cursor moves   │  │                                │  │
 //	  │  and the claim stands, one step    │  │                                │  ├─▶ ok  error  panic  timeout
 //	  │                                    │  ├─▶ skipped (held by …)          │  ├─▶ lost       (its lock)
-//	  └─▶ skipped (misfire, paused)        │  └─▶ passed on (drain, no begin)  │  └─▶ cancelled  (drain, by hand)
+//	  └─▶ skipped (misfire, paused)        │  └─▶ passed on (drain)            │  └─▶ cancelled  (drain, by hand)
 //	                                       ▼                                   ▼
 //	                            its node died: lost,                its node died: lost,
 //	                            claimed again at once               claimed again while Retries are left
@@ -46,8 +46,7 @@
 // (Config.Heartbeat). When five heartbeats have been missed, another node that has the job takes the run over. That
 // node must itself have been in touch with the store for as long, and the job's locks must not be held in the dead
 // node's name any more. See Job.Lock for how long that may take, and Job.Retries for what happens then. A node that
-// shuts down says so, and its remaining runs are picked up within seconds. So are runs of a node that lives and has not
-// been able to note their begin for as long; it lets other nodes be first at further ticks of the job.
+// shuts down says so, and its remaining runs are picked up within seconds.
 //
 // When thousands of jobs are due together, one call claims some hundreds of ticks. A node that loses a claim learns the
 // new cursor from the same answer. Each node begins with its own share of the jobs, and looks after the shares of the

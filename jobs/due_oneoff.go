@@ -31,9 +31,6 @@ func (l *loop) sendOneOffs(batch []OneOff, now time.Time) {
 		if e == nil || !e.isOurs() {
 			continue // it waits for a node that has the handler
 		}
-		if e.leaves(leaveTime) && now.Sub(o.At) < yieldTime {
-			continue // others are to be first; it comes back with the next heartbeat
-		}
 		p := l.firstAttempt(e, o.At, now, TriggerOneOff)
 		p.Run.OneOff, p.Run.Payload = o.ID, o.Payload
 		entries = append(entries, e)

@@ -36,7 +36,6 @@ type entry struct {
 	owedAt  time.Time     // when to ask for one of them
 	owing   time.Time     // when some were owed last, or the store did not answer
 	delayed time.Time     // when a run here was held up last; guarded by Scheduler.mu
-	unable  time.Time     // when a run was passed on last that could not begin here; guarded by Scheduler.mu
 	paused  bool          // as last heard of from the store
 	busy    bool          // what is to be done next has to wait for the end of a run
 	unsure  *Claim        // of which the answer was lost: resolve it before anything else

@@ -81,7 +81,6 @@ type attempt struct {
 	again  int  // how often it was made before, and given up before it began
 	denied int  // how often the store did not know it then, and knew it at once after that
 	gone   bool // the store does not know it
-	unable bool // this node cannot begin it, another one may
 }
 
 // do goes through the attempt and returns the one that is to follow.
@@ -132,7 +131,6 @@ func (x *attempt) do(ctx context.Context) *InFlight {
 // start notes in the store that the run begins. Until that is certain it must not: if this node died, another one would
 // run the tick again, thinking that it had not begun.
 func (x *attempt) start(ctx context.Context) bool {
-	since := time.Now()
 	for wait := minBackoff; ; wait = min(2*wait, maxPause) {
 		x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed)
 		err := x.e.part.starts.do(ctx, Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease})
@@ -142,15 +140,13 @@ func (x *attempt) start(ctx context.Context) bool {
 		}
 		if err == nil && x.s.live.begin(ctx, x.live, &x.p.Run) {
 			x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed) // the work begins after the answer
-			x.s.isAble(x.e)
 			return true
 		}
 		var cancelled *CancelledError
 		if errors.As(err, &cancelled) {
 			x.live.cancel(&cancelledError{author: cancelled.Notice.Author, reason: cancelled.Notice.Reason})
 		}
-		if err == nil || cancelled != nil || x.gone || x.tooLate() ||
-			x.isUnable(err, since) || !pause(ctx, x.s.together(wait)) {
+		if err == nil || cancelled != nil || x.gone || x.tooLate() || !pause(ctx, x.s.together(wait)) {
 			x.p.Run.Started = time.Time{}
 			return false
 		}

@@ -56,7 +56,8 @@ func (s *Scheduler) furtherAttempt(r Run, attempt int, trigger string) *InFlight
 }
 
 // giveUp leaves an attempt that has not begun: to whoever has taken it over, to other nodes if this one is shutting
-// down or cannot begin it, for good if somebody has cancelled it. When its lock was lost it is made again.
+// down, for good if somebody has cancelled it. When its lock was lost or its begin could not be noted, it is made
+// again.
 func (x *attempt) giveUp(ctx context.Context) *InFlight {
 	cause := context.Cause(ctx)
 	var cancelled *cancelledError
@@ -73,12 +74,11 @@ func (x *attempt) giveUp(ctx context.Context) *InFlight {
 	next := *x.p
 	next.Run.Started, next.Run.Fence = time.Time{}, 0
 	f := Finish{Run: next.Run, Owner: x.s.session, Next: &next, Lease: x.s.lease, Keep: x.s.cfg.History}
-	passedOn := x.unable || x.host.waiting.Err() != nil
-	if passedOn {
+	draining := x.host.waiting.Err() != nil
+	if draining {
 		next.Owner, next.PassedOn = Nobody, true
 	}
-	// However long that takes: once it is under way this node must not begin the run any more.
-	if done, _ := x.tell(&f); !done || passedOn {
+	if done, _ := x.tell(&f); !done || draining {
 		return nil
 	}
 	return f.Next // nil if the run was completed after all

@@ -330,7 +330,7 @@ func (l *loop) schedule(e *entry) {
 		}
 	}
 	if !at.IsZero() {
-		at = latest(at.Add(l.yield(e)), e.rests)
+		at = latest(at, e.rests)
 	}
 	l.wakeAt(e, at)
 }

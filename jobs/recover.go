@@ -34,7 +34,7 @@ func (r *recoverer) recover(h *host, orphans []InFlight) {
 	s.mu.Lock()
 	var mine []InFlight
 	for _, o := range orphans {
-		if e := s.entries[o.Run.Job]; e != nil && e.isOurs() && !e.leaves(s.cfg.Heartbeat) {
+		if e := s.entries[o.Run.Job]; e != nil && e.isOurs() {
 			mine = append(mine, o)
 		}
 	}

@@ -239,7 +239,7 @@ type InFlight struct {
 	Patient    bool   `json:"patient,omitempty"`    // it waits for the lock for a while, which such a run may hold
 	// HeldUp is when the last held-up run began, among the runs that this one waits for patiently.
 	HeldUp   time.Time `json:"heldUp,omitzero"`
-	PassedOn bool      `json:"passedOn,omitempty"` // a node that shuts down, or cannot begin it, passed it on to any other
+	PassedOn bool      `json:"passedOn,omitempty"` // a node that is shutting down passed it on to any other
 	Program  string    `json:"program,omitempty"`  // whose nodes it is for; "": any that have the job
 
 	Completed bool `json:"-"` // in a transaction of its work, see ErrCompleted
