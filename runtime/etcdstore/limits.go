@@ -19,7 +19,8 @@ func (s *session) untilLost(ctx context.Context, sent time.Time) (context.Contex
 	limit := attemptLimit.Next()
 	limited, cancel := context.WithCancelCause(within(ctx, limit))
 	stop := context.AfterFunc(limit, func() {
-		s.lost(ctx, sent)
+		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })() // what within has left out
+		s.lost(limited, sent)                                                 // not ctx: the attempt may be over before
 		cancel(errNoAnswer)
 	})
 	return limited, func() {

@@ -121,3 +121,34 @@ func TestBounded_concurrently(t *testing.T) {
 		}
 	})
 }
+
+// An attempt that is over leaves nobody behind who waits for a sign of its servers, as long as its call goes on.
+func TestUntilLost_endsWithItsAttempt(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		s, servers := flowing(t)
+		servers.set(true)
+		ctx, cancel := bounded(t.Context())
+		defer cancel()
+		limited, end := s.untilLost(ctx, time.Now())
+		time.Sleep(attemptTime + attemptTime/5)
+		if limited.Err() != nil {
+			t.Fatal("the attempt has ended, and no server has answered")
+		}
+		end()
+		synctest.Wait()
+		s.flow.mu.Lock()
+		late := s.flow.late
+		s.flow.mu.Unlock()
+		if late != 0 {
+			t.Errorf("%d attempts that are over wait to be known as lost", late)
+		}
+		_, end = s.untilLost(ctx, time.Now())
+		defer end()
+		limited, end = s.untilLost(ctx, time.Now())
+		defer end()
+		time.Sleep(2 * callTime)
+		if limited.Err() == nil {
+			t.Error("the attempt outlives its call")
+		}
+	})
+}
