@@ -190,7 +190,8 @@ func without(all []*sending, w *sending) []*sending {
 	return all
 }
 
-// lost returns when it is known that a write is not queued any more which was sent at some time, or when ctx ends.
+// lost returns when it is known that a write is not queued any more which was sent at some time, when ctx ends, or when
+// nobody finds that out any more: then another server is worth a try.
 func (s *session) lost(ctx context.Context, sent time.Time) {
 	f := &s.flow
 	f.mu.Lock()
@@ -207,6 +208,9 @@ func (s *session) lost(ctx context.Context, sent time.Time) {
 		select {
 		case <-moved:
 		case <-ctx.Done():
+		case <-s.over:
+			f.mu.Lock()
+			return
 		}
 		f.mu.Lock()
 	}

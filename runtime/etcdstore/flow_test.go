@@ -66,7 +66,7 @@ func flowing(t *testing.T) (*session, *readsKV) {
 
 // newLimits forgets the contexts of limits, which belong to another clock.
 func newLimits() {
-	callLimit = timelimit.Shared{Length: callTime, Share: callTime / 20, Cause: errNoAnswer}
+	callLimit = timelimit.Shared{Length: callTime, Share: callShare, Cause: errNoAnswer}
 	attemptLimit = timelimit.Shared{Length: attemptTime, Share: attemptTime / 10, Cause: errNoAnswer}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // The limits of calls. Arming a timer for each call costs about as much as the rest of it.
 var (
-	callLimit    = timelimit.Shared{Length: callTime, Share: callTime / 20, Cause: errNoAnswer}
+	callLimit    = timelimit.Shared{Length: callTime, Share: callShare, Cause: errNoAnswer}
 	attemptLimit = timelimit.Shared{Length: attemptTime, Share: attemptTime / 10, Cause: errNoAnswer}
 )
 

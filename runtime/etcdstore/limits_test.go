@@ -8,7 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	etcd "go.etcd.io/etcd/client/v3"
+
 	"github.com/lockgen/lockgen/internal/testsync"
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 // A bounded context ends with its parent, its limit and its call, and tells why, whoever asks, when, and by which method.
@@ -92,7 +96,7 @@ func TestWithin_leavesOutNoEndThatComesFirst(t *testing.T) {
 					<-ctx.Done()
 					return struct{}{}, ctx.Err()
 				})
-				share := callTime/20 + attemptTime/10 // by which shared limits are later
+				share := callShare + attemptTime/10 // by which shared limits are later
 				if took := time.Since(began); took < of.want || took > of.want+share {
 					t.Errorf("the attempt took %s, want %s", took, of.want)
 				}
@@ -149,6 +153,74 @@ func TestUntilLost_endsWithItsAttempt(t *testing.T) {
 		time.Sleep(2 * callTime)
 		if limited.Err() == nil {
 			t.Error("the attempt outlives its call")
+		}
+	})
+}
+
+// silentServers do not answer.
+type silentServers struct {
+	etcd.KV
+	etcd.Lease
+}
+
+func (silentServers) Get(ctx context.Context, _ string, _ ...etcd.OpOption) (*etcd.GetResponse, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (silentServers) Grant(ctx context.Context, _ int64) (*etcd.LeaseGrantResponse, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A wait ends in time at servers that are silent, also one that is as long as a call may take.
+func TestAcquire_endsInTime(t *testing.T) {
+	for _, wait := range []time.Duration{
+		0, callTime / 2, callTime - waits.Grace - time.Millisecond, callTime - waits.Grace, callTime - waits.Grace/2, callTime,
+		callTime + waits.Grace, callTime + 3*waits.Grace, 2 * callTime,
+	} {
+		t.Run(wait.String(), func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
+				s, _ := flowing(t)
+				s.client.KV, s.client.Lease = silentServers{}, silentServers{}
+				s.ground.generation = 1
+				began := time.Now()
+				_, err := s.Acquire(context.Background(), lockrt.Request{Key: "k", ID: "a", TTL: time.Second, Wait: wait})
+				least, most := min(wait, callTime), wait
+				if wait == 0 {
+					least, most = callTime, callTime
+				}
+				if took := time.Since(began); took < least || took > most+90*time.Millisecond || !errors.Is(err, errNoAnswer) {
+					t.Errorf("it took %s: %v", took, err)
+				}
+			})
+		})
+	}
+}
+
+// Behind the end of the session nobody finds out what became of a write that is late. Its call tries another server, as
+// long as it has time for that.
+func TestWrite_triesAgainBehindTheEnd(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		s, servers := flowing(t)
+		servers.set(true)
+		tried := make(chan struct{}, 100)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			ctx, cancel := bounded(t.Context())
+			defer cancel()
+			_, _, _ = rewrite(ctx, s, ending, func(ctx context.Context) (struct{}, error) {
+				tried <- struct{}{}
+				<-ctx.Done()
+				return struct{}{}, ctx.Err()
+			})
+		}()
+		time.Sleep(attemptTime * 3 / 2) // it is late
+		close(s.over)
+		<-done
+		if n := len(tried); n < 3 {
+			t.Errorf("it was tried %d times", n)
 		}
 	})
 }

@@ -126,7 +126,7 @@ func (l *link) multi(ctx context.Context, ops ...any) (said []zk.MultiResponse, 
 }
 
 // The limit of calls. Arming a timer for each call costs about as much as the rest of it.
-var callLimit = timelimit.Shared{Length: callTime, Share: callTime / 20, Cause: errNoAnswer}
+var callLimit = timelimit.Shared{Length: callTime, Share: callShare, Cause: errNoAnswer}
 
 // bounded returns a context that ends with ctx, or after callTime.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {

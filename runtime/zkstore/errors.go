@@ -18,6 +18,9 @@ import (
 const (
 	// callTime bounds every call to the servers whose caller has no nearer end.
 	callTime = 5 * time.Second
+	// callShare is by how much the limits of calls may differ that share one. A wait little shorter than callTime is bounded
+	// by such a limit alone.
+	callShare = 20 * time.Millisecond
 	// answerTime is how long a connected server may be silent before it is left for another.
 	answerTime = 1500 * time.Millisecond
 )
