@@ -260,7 +260,7 @@ func (of *partJobs) mayLog(at jobPurpose) bool {
 func (f *jobFailure) isLocked() bool { return errors.Is(f.err, ErrLocked) }
 
 func (o *outage) failsFor(at jobPurpose, err error) {
-	o.log.LogAttrs(context.Background(), slog.LevelError, o.store+" fails for this job and not for others; trying again",
+	o.log.LogAttrs(context.Background(), slog.LevelError, o.store+" fails for this job while it does other work; trying again",
 		append(at.attrs(), slog.Any("error", err))...)
 }
 
@@ -298,7 +298,7 @@ func (o *outage) errOfJobs() error {
 				continue
 			}
 			if n++; first == nil {
-				first = fmt.Errorf("%s fails for the %s since %s, and not for others: %w",
+				first = fmt.Errorf("%s fails for the %s since %s, while it does other work: %w",
 					o.store, at, f.since.UTC().Format(time.RFC3339), f.err)
 			}
 		}
