@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -149,24 +150,50 @@ func (l *Locker) BreakLease(ctx context.Context, key, id, reason string) error {
 	return l.breakLock(ctx, key, id, reason, false)
 }
 
-// breakLock breaks the lease with an id, or all that hold the lock if id is empty.
-func (l *Locker) breakLock(ctx context.Context, key, id, reason string, force bool) error {
+// BreakSeen is Break for those whom seen names as holders, as [Locker.Holder] or [Locker.List] returned it. Whoever has
+// come since keeps the lock. The error wraps ErrNotHeld if none of them holds it any more.
+func (l *Locker) BreakSeen(ctx context.Context, seen LockInfo, reason string) error {
+	breaker, err := l.breaker(ctx, seen.Key)
+	if err != nil {
+		return err
+	}
+	infos := []LockInfo{seen}
+	nameHolders(infos)
+	return l.breakHolders(ctx, breaker, seen.Key, infos[0].Holders, reason, false)
+}
+
+// breaker is the session of a lock that is to be broken.
+func (l *Locker) breaker(ctx context.Context, key string) (Breaker, error) {
 	if err := errors.Join(checkKey(key), l.lookable(ctx)); err != nil {
-		return fmt.Errorf("break lock %s: %w", quote(key), err)
+		return nil, fmt.Errorf("break lock %s: %w", quote(key), err)
 	}
 	breaker, ok := l.session.(Breaker)
 	if !ok {
-		return fmt.Errorf("break lock %s: the store %T: %w", quote(key), l.store, errors.ErrUnsupported)
+		return nil, fmt.Errorf("break lock %s: the store %T: %w", quote(key), l.store, errors.ErrUnsupported)
+	}
+	return breaker, nil
+}
+
+// breakLock breaks the lease with an id, or all that hold the lock if id is empty.
+func (l *Locker) breakLock(ctx context.Context, key, id, reason string, force bool) error {
+	breaker, err := l.breaker(ctx, key)
+	if err != nil {
+		return err
 	}
 	seen, err := l.Holder(ctx, key)
 	if err != nil {
 		return fmt.Errorf("break the lock of whoever holds it: %w", err)
 	}
-	err = ErrNotHeld
-	for _, holder := range seen.Holders {
-		if id != "" && holder.ID != id {
-			continue
-		}
+	holders := slices.DeleteFunc(seen.Holders, func(h Holder) bool { return id != "" && h.ID != id })
+	return l.breakHolders(ctx, breaker, key, holders, reason, force)
+}
+
+// breakHolders breaks those that hold a lock still of some that were seen to.
+func (l *Locker) breakHolders(
+	ctx context.Context, breaker Breaker, key string, holders []Holder, reason string, force bool,
+) error {
+	err := error(ErrNotHeld)
+	for _, holder := range holders {
 		b := Breaking{Key: key, ID: holder.ID, Fence: holder.Fence, Reason: oneLine(reason), Force: force}
 		switch one := breaker.Break(ctx, b); {
 		case one == nil:

@@ -369,6 +369,39 @@ func TestLocker_BreakLease(t *testing.T) {
 	})
 }
 
+// Whoever has come since the holders were looked at keeps the lock, also if it is of the same process.
+func TestLocker_BreakSeen(t *testing.T) {
+	sharing(t, func(t *testing.T, store *sharingStore, locks *lockrt.Locker) {
+		seen := func() lockrt.LockInfo {
+			t.Helper()
+			info, err := locks.Holder(t.Context(), "k")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return info
+		}
+		first := mustAcquire(t, locks, t.Context(), "k", write)
+		info := seen()
+		mustRelease(t, first)
+		next := mustAcquire(t, locks, t.Context(), "k", write)
+		if err := locks.BreakSeen(t.Context(), info, "it hangs"); !errors.Is(err, lockrt.ErrNotHeld) || next.Err() != nil {
+			t.Errorf("the holder that was seen is gone: %v, want ErrNotHeld; the next one: %v", err, next.Err())
+		}
+		info = seen()
+		info.Holders = nil // as a caller may make it
+		if err := locks.BreakSeen(t.Context(), info, "it hangs"); err != nil || !errors.Is(next.Err(), lockrt.ErrLost) {
+			t.Errorf("the holder that was seen: %v, its lease: %v, want ErrLost", err, next.Err())
+		}
+		reader := mustAcquire(t, locks, t.Context(), "k", read)
+		info = seen()
+		other := mustAcquire(t, newLocker(t, store, lockrt.Config{Node: "other"}), t.Context(), "k", read)
+		if err := locks.BreakSeen(t.Context(), info, "it hangs"); err != nil || reader.Err() == nil || other.Err() != nil {
+			t.Errorf("%v; the reader that was seen: %v, the one that came since: %v", err, reader.Err(), other.Err())
+		}
+		mustRelease(t, other)
+	})
+}
+
 // An exclusive lease ends those that the store has forgotten, also those for reading.
 func TestLocker_grantEndsWhatCannotBeBesideIt(t *testing.T) {
 	sharing(t, func(t *testing.T, store *sharingStore, locks *lockrt.Locker) {

@@ -102,11 +102,15 @@ func Zone(spec string) string {
 }
 
 func loadZone(name string) (*time.Location, error) {
-	switch path.Base(name) {
-	case ".":
+	if name == "" {
 		return nil, nil
+	}
+	switch path.Base(name) {
 	case "Local", "localtime", "posixrules":
 		return nil, fmt.Errorf("zone %q is another one on each machine: write an IANA name such as Europe/Berlin, or UTC", name)
+	}
+	if name == "." || path.Clean(name) != name { // found where zones are files, and only there
+		return nil, fmt.Errorf("zone %q: write an IANA name such as Europe/Berlin, or UTC", name)
 	}
 	loc, err := time.LoadLocation(name)
 	if err != nil {

@@ -47,7 +47,9 @@ var breakLock = &action{
 				Text:   fmt.Sprintf("It is held by %s now, with fence %d. Nothing was broken.", holderName(info), info.Fence),
 				Advice: "Confirm again if you mean this holder too."}
 		}
-		err = q.d.locks.Break(ctx, key, reason)
+		if err = q.d.locks.BreakSeen(ctx, info, reason); errors.Is(err, lockrt.ErrNotHeld) {
+			return "", "", goneHolder(key)
+		}
 		return "Broke the lock " + quote(key) + ". The next in line has it now.", address("locks"), err
 	},
 }

@@ -263,8 +263,8 @@ func (f *fake) Cancel(_ context.Context, id, author, reason string) error {
 	return f.note("cancel %s by %s: %s", id, author, reason)
 }
 func (f *fake) Withdraw(_ context.Context, id string) error { return f.note("withdraw %s", id) }
-func (f *fake) Break(_ context.Context, key, reason string) error {
-	return f.note("break %s: %s", key, reason)
+func (f *fake) BreakSeen(_ context.Context, seen lockrt.LockInfo, reason string) error {
+	return f.note("break %s: %s", seen.Key, reason)
 }
 
 func (f *fake) BreakLease(_ context.Context, key, id, reason string) error {

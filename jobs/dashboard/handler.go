@@ -42,7 +42,7 @@ type locker interface {
 	Namespace() string
 	ListPage(ctx context.Context, prefix, cursor string, limit int) (page []lockrt.LockInfo, next string, err error)
 	Holder(ctx context.Context, key string) (lockrt.LockInfo, error)
-	Break(ctx context.Context, key, reason string) error
+	BreakSeen(ctx context.Context, seen lockrt.LockInfo, reason string) error
 	BreakLease(ctx context.Context, key, id, reason string) error
 }
 
