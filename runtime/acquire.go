@@ -79,9 +79,6 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 		}
 		return outer.share(ctx, o)
 	}
-	// A context of the caller's own whose methods panic does so here, where nobody waits behind it yet.
-	_, _ = ctx.Deadline()
-	_ = ctx.Done()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -93,12 +90,26 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 	if l.cfg.LocalHandoffs < 0 {
 		acquire = l.acquireAlone
 	}
-	lease, err := acquire(ctx, key, o)
+	caller := &callerContext{Context: ctx}
+	lease, err := acquire(caller, key, o)
+	if p := caller.panicked.Load(); p != nil {
+		if lease != nil {
+			_ = lease.Release(ended) // in the background
+		}
+		panic(*p)
+	}
 	if err != nil {
 		return nil, withContext(ctx, err) // the wait and ctx may have ended together
 	}
 	return lease, nil
 }
+
+// ended is a context that is over.
+var ended = func() context.Context {
+	ctx, end := context.WithCancel(context.Background())
+	end()
+	return ctx
+}()
 
 // heldIn returns the live lease of ctx's call chain on key of this Locker.
 func (l *Locker) heldIn(ctx context.Context, key string) *Lease {
@@ -218,15 +229,18 @@ func (l *Locker) beginPassed(ctx context.Context, g *grant, o Options, until tim
 
 // beginReader makes a lease under a grant that the caller has joined. It is nil if that has just ended: then the caller
 // does without it.
-func (l *Locker) beginReader(ctx context.Context, g *grant, o Options) *Lease {
-	b := g.readers()
+func (l *Locker) beginReader(ctx context.Context, g *grant, o Options) (lease *Lease) {
+	defer func() {
+		if lease == nil { // also if a method of the caller's context panics
+			g.readers().closed.Store(true)
+			l.giveBack(ctx, g)
+		}
+	}()
 	if g.fresh() {
-		if lease, err := l.begin(ctx, g, o); err == nil {
-			return lease
+		if made, err := l.begin(ctx, g, o); err == nil {
+			return made
 		}
 	}
-	b.closed.Store(true)
-	l.giveBack(ctx, g)
 	return nil
 }
 
@@ -289,20 +303,19 @@ func (l *Locker) yield(key, place string, k kind) {
 	if place == "" {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	_, _ = l.session.Acquire(ctx, Request{
+	_, _ = l.session.Acquire(ended, Request{
 		Key: key, ID: place, TTL: minTTL, Wait: Forever, Mode: k.mode, Permits: int(k.permits),
 	})
 }
 
 // beginOrGiveBack makes a lease of a grant, which may fail because Close has begun.
-func (l *Locker) beginOrGiveBack(ctx context.Context, g *grant, o Options) (*Lease, error) {
-	lease, err := l.begin(ctx, g, o)
-	if err != nil {
-		l.giveBack(ctx, g)
-	}
-	return lease, err
+func (l *Locker) beginOrGiveBack(ctx context.Context, g *grant, o Options) (lease *Lease, err error) {
+	defer func() {
+		if lease == nil { // also if a method of the caller's context panics
+			l.giveBack(ctx, g)
+		}
+	}()
+	return l.begin(ctx, g, o)
 }
 
 // awaitTurn waits in the queue. It returns the grant that was passed on, or the request to ask the store.

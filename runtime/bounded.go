@@ -10,6 +10,9 @@ import (
 // callTime bounds every call to the store whose caller has no nearer end.
 const callTime = 5 * time.Second
 
+// limitShare is by how much the limits of calls may differ that share one.
+const limitShare = 20 * time.Millisecond
+
 // bounds makes contexts for calls that must not last longer than callTime.
 type bounds struct{ timelimit.Shared }
 
@@ -18,13 +21,14 @@ const graceTime = 80 * time.Millisecond
 
 // begin has the limits end with base, too.
 func (b *bounds) begin(base context.Context) {
-	b.Base, b.Length, b.Share = base, callTime, 250*time.Millisecond
+	b.Base, b.Length, b.Share = base, callTime, limitShare
 }
 
 // context returns a context with ctx's values that ends after limit, or graceTime after the end of ctx; with a limit of
 // callTime or more, after that and up to the share. The returned function must be called when the call is over.
 func (b *bounds) context(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	end, cancel := b.limit(limit)
+	ctx = &callerContext{Context: ctx}
 	if ctx.Done() == nil {
 		return timelimit.WithValues(end, ctx), cancel
 	}

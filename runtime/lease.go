@@ -47,7 +47,7 @@ func newLease(ctx context.Context, g *grant, o Options) *Lease {
 	if o.MaxHold > 0 {
 		lease.limit.set(lease.since.Add(o.MaxHold))
 	}
-	lease.ctx.Context, lease.cancel = context.WithCancelCause(ctx)
+	lease.ctx.Context, lease.cancel = context.WithCancelCause(ownContext(ctx))
 	lease.ctx.lease = lease
 	return lease
 }
