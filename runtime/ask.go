@@ -72,9 +72,14 @@ func (l *Locker) accept(
 	g := newGrant(l, req, granted, sent, heard)
 	accepted := false
 	defer func() {
-		if !accepted { // also after a driver's panic
-			l.giveBack(ctx, g)
+		if accepted {
+			return
 		}
+		within := giveBackTime // also after a driver's panic
+		if !until.IsZero() {   // the answer may have come a moment behind that
+			within = min(within, max(time.Until(until)+giveBackTime, 0))
+		}
+		l.giveBackWithin(ctx, g, within)
 	}()
 	if err == nil {
 		err = l.remember(g)
@@ -149,7 +154,10 @@ func (g *grant) fresh() bool {
 const giveBackTime = 80 * time.Millisecond
 
 // giveBack passes on a grant that nobody here will use, or releases it.
-func (l *Locker) giveBack(ctx context.Context, g *grant) {
+func (l *Locker) giveBack(ctx context.Context, g *grant) { l.giveBackWithin(ctx, g, giveBackTime) }
+
+// giveBackWithin is giveBack for a caller who waits for no longer than limit.
+func (l *Locker) giveBackWithin(ctx context.Context, g *grant, limit time.Duration) {
 	if b := g.readers(); b != nil && !b.leave() || b == nil && g.passOn(nil) {
 		return
 	}
@@ -161,7 +169,7 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 	var back sync.WaitGroup
 	if l.closing.Err() == nil || !l.beginReturn() {
 		if timelimit.Ended(ctx) == nil {
-			l.releaseUnused(ctx, g, giveBackTime)
+			l.releaseUnused(ctx, g, limit)
 			return
 		}
 		l.acquiring.Add(1) // the caller has entered, and leaves without waiting for this
@@ -176,7 +184,7 @@ func (l *Locker) giveBack(ctx context.Context, g *grant) {
 			l.releaseGuarded(context.WithoutCancel(ctx), g, limit)
 		})
 	}
-	awaitAlive(ctx, giveBackTime, &back)
+	awaitAlive(ctx, limit, &back)
 }
 
 // lateTime is how long the end of a call waits behind the end of its context for what a store that is there has done by

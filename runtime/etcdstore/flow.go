@@ -53,6 +53,7 @@ type flow struct {
 	refused  time.Time     // no write goes before a request has had an answer that was sent later
 	why      error         // of the last write that had no answer
 	line     [ranks][]*sending
+	left     time.Time     // when somebody went unsent last; zero: an answer has come since
 	late     int           // writes that are late, and wait to be known as lost
 	probing  bool          // somebody asks the servers meanwhile
 	moved    chan struct{} // closed when answered changes; nil: nobody waits for that
@@ -80,40 +81,41 @@ func isUnsent(err error) bool {
 }
 
 // unsent is the error of a write whose time is over before it was sent. why is what became of those before it.
-func unsent(ctx context.Context, why error) error {
+func unsent(over, why error) error {
 	if why == nil || isContext(why) {
-		return unsentError{fmt.Errorf("writes from before are still queued there: %w", ctx.Err())}
+		return unsentError{fmt.Errorf("writes from before are still queued there: %w", over)}
 	}
 	if isUnavailable(why) {
 		return unsentError{why}
 	}
-	return unsentError{fmt.Errorf("%w: %w", why, ctx.Err())}
+	return unsentError{fmt.Errorf("%w: %w", why, over)}
 }
 
 // unsentNow is unsent for one whose writes are others' to send.
 func (s *session) unsentNow(ctx context.Context) error {
+	over := ctx.Err()
 	s.flow.mu.Lock()
 	defer s.flow.mu.Unlock()
-	return unsent(ctx, s.flow.why)
+	return unsent(over, s.flow.why)
 }
 
-// enter waits until a write may go, or until ctx ends. The write has to go then, and exit to be called.
+// enter waits until a write may go, or until ctx ends. The write has to go then, and exit to be called. Methods of ctx may
+// be the caller's own, and take long: none is called while mu is held.
 func (s *session) enter(ctx context.Context, r rank) (*sending, error) {
-	f := &s.flow
-	f.mu.Lock()
-	if ctx.Err() != nil {
-		defer f.mu.Unlock()
-		if f.why != nil {
-			return nil, unsent(ctx, f.why)
-		}
-		return nil, unsentError{ctx.Err()}
-	}
-	w := new(sending)
+	f, w, over := &s.flow, new(sending), ctx.Err()
 	if r == beginning {
 		w.until = time.Now().Add(callTime)
 		if end, ok := ctx.Deadline(); ok && end.Before(w.until) {
 			w.until, w.sure = end, true
 		}
+	}
+	f.mu.Lock()
+	if over != nil {
+		defer f.mu.Unlock()
+		if f.why != nil {
+			return nil, unsent(over, f.why)
+		}
+		return nil, unsentError{over}
 	}
 	if f.open(r) && f.inTime(w) {
 		f.send(w)
@@ -129,20 +131,21 @@ func (s *session) enter(ctx context.Context, r rank) (*sending, error) {
 	case <-w.ready:
 		return w, nil
 	case <-ctx.Done():
+		over = ctx.Err()
 	case <-s.over:
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if w.at.IsZero() {
-		f.line[r] = without(f.line[r], w)
+		f.line[r], f.left = without(f.line[r], w), time.Now()
 	} else { // in the same moment
 		f.queued = without(f.queued, w)
 		f.dispatch()
 	}
-	if ctx.Err() == nil {
+	if over == nil {
 		return nil, unsentError{lockrt.ErrClosed}
 	}
-	return nil, unsent(ctx, f.why)
+	return nil, unsent(over, f.why)
 }
 
 // exit takes what became of a write that was sent.
@@ -221,7 +224,7 @@ func (f *flow) heard(sent time.Time) {
 	if !sent.After(f.answered) {
 		return
 	}
-	f.answered, f.why, f.delay = sent, nil, time.Since(sent)
+	f.answered, f.why, f.delay, f.left = sent, nil, time.Since(sent), time.Time{}
 	f.queued = slices.DeleteFunc(f.queued, func(w *sending) bool { return sent.After(w.at) })
 	if sent.After(f.refused) {
 		f.refused = time.Time{}

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	etcd "go.etcd.io/etcd/client/v3"
 
+	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
@@ -366,6 +367,76 @@ func TestFlow_signsOfLife(t *testing.T) {
 			kv.set(false)
 			answers(answer, 36, nil)
 			over.Wait()
+		}
+	})
+}
+
+// One answer was late, or a write was refused, a while ago. Those who have little time come one after another and leave
+// unsent. So few of them do: somebody finds out meanwhile that the servers are quick again.
+func TestFlow_hastyOnesAreServedAgain(t *testing.T) {
+	for name, harm := range map[string]func(f *flow){
+		"a late answer": func(f *flow) { f.delay, f.answered = 300*time.Millisecond, time.Now() },
+		"a refusal":     func(f *flow) { f.refused = time.Now() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
+				s, _ := flowing(t)
+				harm(&s.flow)
+				failed := 0
+				for range 100 {
+					time.Sleep(time.Second)
+					ctx, cancel := context.WithTimeout(t.Context(), 40*time.Millisecond)
+					_, err := write(ctx, s, beginning, func(context.Context) (struct{}, error) { return struct{}{}, nil })
+					if cancel(); err != nil {
+						failed++
+					}
+				}
+				if failed > 1 {
+					t.Errorf("%d of 100 were not sent", failed)
+				}
+			})
+		})
+	}
+}
+
+// askedContext is a context of the caller's own, whose methods may take long.
+type askedContext struct {
+	context.Context
+	asked func()
+}
+
+func (c askedContext) Err() error                  { c.asked(); return c.Context.Err() }
+func (c askedContext) Deadline() (time.Time, bool) { c.asked(); return c.Context.Deadline() }
+func (c askedContext) Done() <-chan struct{}       { c.asked(); return c.Context.Done() }
+func (c askedContext) Value(key any) any           { c.asked(); return c.Context.Value(key) }
+
+// Writes of others do not wait for the methods of a caller's context.
+func TestFlow_asksNoContextWhileItIsLocked(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		s, kv := flowing(t)
+		kv.set(true)
+		s.flow.room = 1
+		parent, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		asked := 0
+		ctx := askedContext{parent, func() {
+			if asked++; !s.flow.mu.TryLock() {
+				t.Errorf("call %d comes while it is locked", asked)
+				return
+			}
+			s.flow.mu.Unlock()
+		}}
+		for range 2 { // the second one waits for room
+			_, _ = write(ctx, s, beginning, func(ctx context.Context) (struct{}, error) {
+				<-ctx.Done()
+				return struct{}{}, ctx.Err()
+			})
+		}
+		if _, err := write(ctx, s, beginning, func(context.Context) (struct{}, error) { panic("it is over") }); err == nil {
+			t.Error("it was sent behind the end of its context")
+		}
+		if asked == 0 {
+			t.Error("nobody has asked the context")
 		}
 	})
 }

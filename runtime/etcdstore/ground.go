@@ -91,10 +91,10 @@ func (s *session) prepare(ctx context.Context, stale ground) (_ ground, err erro
 	if g := s.standing(); g.generation != 0 && g != stale {
 		return g, nil
 	}
-	found, err := s.store.ready(ctx)
-	if err != nil {
+	if err := s.examine(ctx); err != nil {
 		return ground{}, err
 	}
+	found := s.store.examined.Load()
 	life, err := s.class(ctx, lifeTime)
 	if err != nil {
 		return ground{}, err
@@ -112,6 +112,22 @@ func (s *session) prepare(ctx context.Context, stale ground) (_ ground, err erro
 			return g, err
 		}
 	}
+}
+
+// examine has the servers examined before the first use of the store.
+func (s *session) examine(ctx context.Context) error {
+	examined := func() bool { return s.store.examined.Load() != nil }
+	if examined() {
+		return nil
+	}
+	err := s.makeOnce(ctx, examined, func(ctx context.Context) error {
+		_, err := s.store.ready(ctx)
+		return err
+	})
+	if over := ctx.Err(); over != nil && isUnsent(err) {
+		return fmt.Errorf("the servers are still asked for their version: %w", over)
+	}
+	return err
 }
 
 // begin lays a new ground.

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/testsync"
@@ -163,6 +165,8 @@ type silentServers struct {
 	etcd.Lease
 }
 
+func (silentServers) Close() error { return nil }
+
 func (silentServers) Get(ctx context.Context, _ string, _ ...etcd.OpOption) (*etcd.GetResponse, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -223,4 +227,61 @@ func TestWrite_triesAgainBehindTheEnd(t *testing.T) {
 			t.Errorf("it was tried %d times", n)
 		}
 	})
+}
+
+// lateKV answers a write when that is nearly too late, with a permit's contender before the one that was put. It does not
+// answer reads.
+type lateKV struct {
+	silentServers
+	etcd.Watcher
+}
+
+func (lateKV) Txn(ctx context.Context) etcd.Txn { return lateTxn{ctx: ctx} }
+
+func (lateKV) Close() error { return nil }
+
+func (lateKV) Watch(context.Context, string, ...etcd.OpOption) etcd.WatchChan { return nil }
+
+type lateTxn struct {
+	etcd.Txn
+	ctx context.Context
+}
+
+func (x lateTxn) If(...etcd.Cmp) etcd.Txn  { return x }
+func (x lateTxn) Then(...etcd.Op) etcd.Txn { return x }
+
+func (x lateTxn) Commit() (*etcd.TxnResponse, error) {
+	select {
+	case <-time.After(callTime - time.Millisecond):
+	case <-x.ctx.Done():
+		return nil, x.ctx.Err()
+	}
+	head := &mvccpb.KeyValue{Key: []byte("p/n/head"), Value: []byte(entry{ID: "h", Permits: 1, In: true}.text()), CreateRevision: 1}
+	kvs := func(kvs ...*mvccpb.KeyValue) *pb.ResponseOp {
+		return &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{
+			ResponseRange: &pb.RangeResponse{Kvs: kvs, Count: int64(len(kvs))},
+		}}
+	}
+	return &etcd.TxnResponse{
+		Header: &pb.ResponseHeader{Revision: 2}, Succeeded: true, Responses: []*pb.ResponseOp{kvs(), kvs(head)},
+	}, nil
+}
+
+// The answer of a wait comes at its end, and who holds the lock is a question of its own.
+func TestAcquire_endsInTimeWhenItHasToAskWhoHoldsTheLock(t *testing.T) {
+	for _, wait := range []time.Duration{callTime - waits.Grace, callTime, callTime + time.Second/2, callTime + time.Second} {
+		t.Run(wait.String(), func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
+				s, _ := flowing(t)
+				s.client.KV, s.client.Watcher = lateKV{}, lateKV{}
+				s.ground.generation = 1
+				s.classes[classFor(time.Minute)] = &class{length: classFor(time.Minute), gone: make(chan struct{})}
+				began := time.Now()
+				_, err := s.Acquire(context.Background(), lockrt.Request{Key: "k", ID: "a", TTL: time.Minute, Wait: wait})
+				if took := time.Since(began); !errors.Is(err, lockrt.ErrBusy) || took > wait+90*time.Millisecond {
+					t.Errorf("it took %s: %v", took, err)
+				}
+			})
+		})
+	}
 }

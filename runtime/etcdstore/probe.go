@@ -13,13 +13,14 @@ const (
 	probeMost  = time.Second
 )
 
-// asks reports whether something waits for a sign of life of the servers; mu is held.
+// asks reports whether something waits for a sign of life of the servers, or has left unsent a short while ago: who comes
+// next, in as much of a hurry, would leave as well if nobody found out how soon they answer by now. mu is held.
 func (f *flow) asks() bool {
 	waiting := 0
 	for _, line := range f.line {
 		waiting += len(line)
 	}
-	return f.late > 0 || waiting > 0
+	return f.late > 0 || waiting > 0 || time.Since(f.left) < callTime
 }
 
 // probeLocked has the servers asked if something waits for that; flow.mu is held.

@@ -159,7 +159,7 @@ func (w *waiting) join(ctx context.Context, doubt int64) error {
 	if a.all == 2 && !a.granted() && !a.shares && !entryOf(a.head).shared() { // the holder and this one
 		w.before = a.head
 	}
-	if bound < callTime {
+	if !a.granted() { // who has it may have to be asked
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, began.Add(bound))
 		defer cancel()

@@ -122,7 +122,7 @@ func (w *waiting) take(p *place) {
 // run asks, and waits. The context ends with the caller's, the session, or the lease.
 func (w *waiting) run(ctx context.Context) (lockrt.Grant, error) {
 	err := w.look(ctx)
-	if err != nil && (ctx.Err() != nil || w.p == nil) {
+	if err != nil && (ctx.Err() != nil || w.p == nil || w.Over()) {
 		waits.Tell(w.Req, nil, err)
 		return lockrt.Grant{}, err
 	}
@@ -133,7 +133,7 @@ func (w *waiting) run(ctx context.Context) (lockrt.Grant, error) {
 			}
 		}
 		if err == nil && w.a.mine {
-			grant, err := w.s.accept(ctx, w.p, w.Req, w.a)
+			grant, err := w.accept(ctx)
 			if err == nil {
 				return grant, nil
 			}
@@ -149,14 +149,16 @@ func (w *waiting) run(ctx context.Context) (lockrt.Grant, error) {
 	}
 }
 
+func (w *waiting) accept(ctx context.Context) (lockrt.Grant, error) {
+	limited, cancel := w.bounded(ctx)
+	defer cancel()
+	return w.s.accept(limited, w.p, w.Req, w.a)
+}
+
 // look puts the contender in the queue if it is not there, and finds out who holds the lock.
 func (w *waiting) look(ctx context.Context) error {
-	limited, cancel := bounded(ctx)
+	limited, cancel := w.bounded(ctx)
 	defer cancel()
-	if bound := w.Left(callTime); bound < callTime {
-		limited, cancel = context.WithTimeout(limited, bound)
-		defer cancel()
-	}
 	for {
 		err := w.lookOnce(limited)
 		if errors.Is(err, errExpired) && limited.Err() == nil {
@@ -164,6 +166,20 @@ func (w *waiting) look(ctx context.Context) error {
 			continue
 		}
 		return err
+	}
+}
+
+// bounded is [bounded] for a question of a wait, which ends with that.
+func (w *waiting) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	limited, cancel := bounded(ctx)
+	bound := w.Left(callTime)
+	if bound >= callTime {
+		return limited, cancel
+	}
+	limited, end := context.WithTimeout(limited, bound)
+	return limited, func() {
+		end()
+		cancel()
 	}
 }
 
@@ -243,7 +259,7 @@ func (w *waiting) watchBefore(ctx context.Context) (there bool, err error) {
 	if l := w.p.l; w.path == w.a.before && w.watch.up == l.connection() {
 		return true, nil
 	}
-	limited, cancel := bounded(ctx)
+	limited, cancel := w.bounded(ctx)
 	defer cancel()
 	w.watch, err = w.p.l.watchShared(limited, w.a.before)
 	w.path = w.a.before
