@@ -13,7 +13,8 @@ import (
 const (
 	// freshFor is the least time for which an answer of the store is used.
 	freshFor = time.Second
-	// failedFor is how long pages share an error of the store. It is short, so that they soon see the end of an outage.
+	// failedFor is the least time for which pages share an error of the store. It is short, so that they soon see the end of
+	// an outage.
 	failedFor = 250 * time.Millisecond
 	// probeTimeout is how long a store that did not answer is given for a small question, before it is asked for more.
 	probeTimeout = time.Second
@@ -42,6 +43,7 @@ type answer struct {
 	asked   time.Time // when value or no was asked for, on the store's clock; zero: there was no answer yet
 	failed  error     // why there is no newer answer; nil: there is none missing
 	since   time.Time // failed: the time from which on nothing is known
+	missed  time.Time // failed: when the first question was asked that the store did not answer
 	partial error     // what parts of the store did not answer; nil: all that were asked did
 	back    time.Time // when the store answered again after it had failed; zero: it never had to
 	away    time.Duration
@@ -52,28 +54,39 @@ type answer struct {
 	used   time.Time
 }
 
-// get returns a copy of what is known about a question, asked at most about freshFor ago if the store answers. It
-// blocks until it has answered or ctx ends. fetch is called by one request at a time.
+// get returns a copy of what is known about a question. If the store answers, it was asked at most freshFor ago, or four times
+// as long as the store took to answer, and the store has answered something within freshFor. It blocks until it has or ctx
+// ends. fetch is called by one request at a time.
 func (k *known) get(ctx context.Context, question string, fetch func(context.Context) (any, error)) answer {
 	for {
 		k.mu.Lock()
 		a := k.find(question)
-		if a.used = time.Now(); a.used.Before(a.until) {
-			copied := *a
-			switch sure := a.failed != nil || !k.silent && a.used.Before(k.heard.Add(freshFor)); {
-			case sure:
-				k.mu.Unlock()
+		a.used = time.Now()
+		kept, silent := a.used.Before(a.until), k.silent
+		sure := !silent && (a.failed != nil || a.used.Before(k.heard.Add(freshFor)))
+		switch {
+		case question == alive:
+			kept = kept && (sure || a.failed != nil)
+		case silent, kept && !sure:
+			k.mu.Unlock()
+			if copied, answers := k.verify(ctx, a, silent); !answers {
 				return copied
-			case question != alive:
-				k.mu.Unlock()
-				return k.verify(ctx, a)
 			}
+			continue
+		}
+		if kept {
+			copied := *a
+			k.mu.Unlock()
+			return copied
 		}
 		if a.flight == nil {
 			a.flight, a.stale = make(chan struct{}), false
-			careful := k.silent
 			k.mu.Unlock()
-			return k.ask(ctx, a, careful, fetch)
+			copied := k.ask(ctx, a, fetch)
+			if copied.failed != nil && question != alive {
+				k.verify(ctx, a, true) // is it the store, or this question?
+			}
+			return copied
 		}
 		flight := a.flight
 		k.mu.Unlock()
@@ -88,16 +101,37 @@ func (k *known) get(ctx context.Context, question string, fetch func(context.Con
 // alive is the small question.
 const alive = "alive"
 
-// verify is what is known about a question that need not be asked again yet, if the store still answers: pages do not show what
-// an answer said that is used for long, or that another question has shown to be of the past, as if it were the present.
-func (k *known) verify(ctx context.Context, a *answer) answer {
-	proof := k.get(ctx, alive, func(ctx context.Context) (any, error) { return nil, k.probe(ctx) })
+// verify reports whether the store answers the small question, and if not what is known about another: pages do not show what
+// an answer said that is used for long, or that another question has shown to be of the past, as if it were the present. A
+// store that was silent gets a short time limit. So pages do not wait long while it stays silent, or while a dead connection
+// hides that it has returned.
+func (k *known) verify(ctx context.Context, a *answer, silent bool) (copied answer, answers bool) {
+	proof := k.get(ctx, alive, func(ctx context.Context) (any, error) {
+		if silent {
+			short, cancel := context.WithTimeout(ctx, probeTimeout)
+			defer cancel()
+			ctx = short
+		}
+		return nil, k.probe(ctx)
+	})
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if proof.failed != nil && a.failed == nil {
-		a.failed, a.since, a.until = proof.failed, a.asked, time.Now().Add(failedFor)
+		k.fail(a, proof.failed, k.now())
+		a.until = time.Time{}
 	}
-	return *a
+	return *a, proof.failed == nil
+}
+
+// fail notes that there is no newer answer. It needs mu.
+func (k *known) fail(a *answer, why error, asked time.Time) {
+	if a.failed == nil {
+		if a.since = a.asked; a.since.IsZero() {
+			a.since = asked
+		}
+		a.missed = k.missed
+	}
+	a.failed = why
 }
 
 // find needs mu. It makes room by forgetting the answer that nobody has looked at for longest.
@@ -137,44 +171,26 @@ func (k *known) unanswered(a *answer, why error) answer {
 }
 
 // ask gets an answer from the store. Others wait for it, so it does not end with the request.
-func (k *known) ask(ctx context.Context, a *answer, careful bool, fetch func(context.Context) (any, error)) answer {
+func (k *known) ask(ctx context.Context, a *answer, fetch func(context.Context) (any, error)) answer {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	var (
-		value any
-		asked = k.now()
-		began = time.Now()
-	)
 	defer func() {
 		k.mu.Lock()
 		close(a.flight)
 		a.flight = nil
 		k.mu.Unlock()
 	}()
-	err := k.careful(ctx, careful)
-	if err == nil {
-		value, err = fetch(ctx)
-	}
+	asked, began := k.now(), time.Now()
+	value, err := fetch(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.settle(a, value, err, asked, time.Since(began))
 	return *a
 }
 
-// careful asks a store that was silent a small question with a short time limit. So pages do not wait long while it
-// stays silent, or while a dead connection hides that it has returned.
-func (k *known) careful(ctx context.Context, silent bool) error {
-	if !silent {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	return k.probe(ctx)
-}
-
 // settle keeps what came of a question. It needs mu.
 func (k *known) settle(a *answer, value any, err error, asked time.Time, took time.Duration) {
-	now := time.Now()
+	now, small := time.Now(), k.answers[alive]
 	a.partial = nil
 	if isPartial(err) {
 		a.partial, err = err, nil
@@ -184,17 +200,23 @@ func (k *known) settle(a *answer, value any, err error, asked time.Time, took ti
 		if !before {
 			k.missed = asked
 		}
-		if a.failed == nil {
-			if a.since = a.asked; a.since.IsZero() {
-				a.since = asked
-			}
+		k.fail(a, err, asked)
+		if a == small {
+			took = min(took, probeTimeout)
 		}
-		a.failed, a.until = err, now.Add(failedFor)
+		a.until = now.Add(max(failedFor, 4*took))
 		return
 	}
 	k.heard = now
+	if small != nil && small.failed != nil { // the end of a silence
+		for _, other := range k.answers {
+			if other.failed != nil {
+				other.until = time.Time{}
+			}
+		}
+	}
 	if a.failed != nil {
-		a.back, a.away = k.now(), k.now().Sub(k.missed) // nobody may have looked for long before
+		a.back, a.away = k.now(), k.now().Sub(a.missed) // nobody may have looked for long before
 	}
 	a.value, a.no, a.asked, a.failed = value, err, asked, nil
 	if a.until = now.Add(max(freshFor, 4*took)); a.stale {

@@ -151,15 +151,44 @@ func TestKnown_get_hangingStore(t *testing.T) {
 		if a := k.get(t.Context(), "q", s.fetch); !errors.Is(a.failed, context.DeadlineExceeded) {
 			t.Fatalf("%v", a.failed)
 		}
-		time.Sleep(failedFor)
+		time.Sleep(4 * probeTimeout)
 		began := time.Now()
 		if k.get(t.Context(), "q", s.fetch); time.Since(began) > probeTimeout {
 			t.Errorf("asked for %s", time.Since(began))
 		}
+		if began = time.Now(); k.get(t.Context(), "another", s.fetch).failed == nil || time.Since(began) > 0 {
+			t.Errorf("another question waited %s, while the small one had failed", time.Since(began))
+		}
 		hanging, s.takes = false, 0
-		time.Sleep(failedFor)
+		time.Sleep(4 * probeTimeout)
 		if a := k.get(t.Context(), "q", s.fetch); a.failed != nil {
-			t.Errorf("%v", a.failed)
+			t.Errorf("%v after the small question was answered", a.failed)
+		}
+	})
+}
+
+// A question that always fails takes no more of the store's time than one that is answered, also if others are answered.
+func TestKnown_get_failsForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{takes: time.Hour}
+		k := s.known()
+		began := time.Now()
+		for time.Since(began) < 50*storeTimeout {
+			if a := k.get(t.Context(), "q", s.fetch); a.failed == nil {
+				t.Fatal("it was answered")
+			}
+			time.Sleep(failedFor)
+		}
+		if s.asked > 10 {
+			t.Errorf("asked %d times, each for %s, within %s", s.asked, storeTimeout, time.Since(began))
+		}
+		if a := k.get(t.Context(), "another", (&store{}).fetch); a.failed != nil {
+			t.Errorf("another question: %v", a.failed)
+		}
+		s.takes = 0
+		time.Sleep(4 * storeTimeout)
+		if a := k.get(t.Context(), "q", s.fetch); a.failed != nil || a.away < 50*storeTimeout {
+			t.Errorf("%v; it was without an answer for %s", a.failed, a.away)
 		}
 	})
 }
