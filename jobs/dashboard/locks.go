@@ -153,9 +153,6 @@ func (q *request) holders(keys []string) map[string]lockrt.LockInfo {
 	a := q.aside("holders\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
 		return q.d.fetchHolders(ctx, keys)
 	})
-	if a.failed != nil && q.silence == nil {
-		return nil
-	}
 	held, _ := a.value.(map[string]lockrt.LockInfo)
 	return held
 }

@@ -23,8 +23,8 @@ type comeback struct {
 }
 
 // ask returns what the store says to a question, or what it said last, for what the page calls what. The error is an
-// answer that there is no such thing, or the page for a store that has never answered. Once a page shows what was
-// known, it is made as of then.
+// answer that there is no such thing, or the page for a store that has never answered. The page is made as of the earliest
+// of its answers.
 func ask[T any](q *request, what, question string, fetch func(context.Context) (T, error)) (T, error) {
 	a := q.d.known.last(question)
 	if q.silence == nil {
@@ -33,34 +33,51 @@ func ask[T any](q *request, what, question string, fetch func(context.Context) (
 		a.failed, a.since = q.silence, q.silence.at
 	}
 	value, _ := a.value.(T)
-	if q.silence == nil { // it may have taken long
-		q.now = q.d.jobs.Now().UTC()
-	}
+	present := q.present()
 	if a.partial != nil && a.failed == nil {
 		q.partial = partsProblem(q.text("error", a.partial.Error()))
 	}
 	switch {
 	case a.failed == nil:
-		if !a.back.IsZero() && q.now.Sub(a.back) < backFor {
-			q.back = &comeback{At: q.moment(a.back), Away: rough(a.away)}
+		if !a.back.IsZero() && present.now.Sub(a.back) < backFor {
+			q.back = &comeback{At: present.moment(a.back), Away: rough(a.away)}
 		}
+		q.asOf(a.asked)
 		return value, a.no
 	case q.silence == nil:
-		q.silence = &silence{at: a.since, Since: q.moment(a.since), problem: q.storeProblem(what, a.failed)}
+		q.silence = &silence{at: a.since, Since: present.moment(a.since), problem: q.storeProblem(what, a.failed)}
 	}
 	if q.silence.Known = !a.asked.IsZero(); !q.silence.Known {
 		return value, q.silence
 	}
-	if a.asked.Before(q.now) {
-		q.now = a.asked
-	}
+	q.asOf(a.asked)
 	return value, a.no
 }
 
-// aside asks a question that the page can do without. A page that shows what was known does not ask.
-func (q *request) aside(question string, fetch func(context.Context) (any, error)) answer {
-	if q.silence != nil {
-		return q.d.known.last(question)
+// asOf notes that the page shows an answer to what was asked then.
+func (q *request) asOf(asked time.Time) {
+	if !asked.IsZero() && asked.Before(q.now) {
+		q.now = asked
 	}
-	return q.d.known.get(q.ctx, question, fetch)
+}
+
+// present is the request at the present time.
+func (q *request) present() *request {
+	p := *q
+	p.now = q.d.jobs.Now().UTC()
+	return &p
+}
+
+// aside asks a question that the page can do without. A page that shows what was known does not ask; any other shows nothing
+// that was known.
+func (q *request) aside(question string, fetch func(context.Context) (any, error)) answer {
+	a := q.d.known.last(question)
+	if q.silence == nil {
+		if a = q.d.known.get(q.ctx, question, fetch); a.failed != nil {
+			a.value = nil
+			return a
+		}
+	}
+	q.asOf(a.asked)
+	return a
 }

@@ -1,0 +1,75 @@
+package dashboard
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgen/lockgen/jobs"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// slow is a cluster whose clock runs, and whose stores take their time.
+type slow struct {
+	*fake
+	page, locks time.Duration
+}
+
+func (s *slow) Now() time.Time { return time.Now() }
+
+func (s *slow) serve() *dashboard {
+	d := newDashboard(s, s, Config{Logger: slog.New(slog.DiscardHandler)})
+	d.upcoming = func(jobs.Info, time.Time, int) []jobs.Upcoming { return nil }
+	return d
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *slow) JobPage(ctx context.Context, q jobs.JobQuery) (jobs.JobPage, error) {
+	if err := wait(ctx, s.page); err != nil {
+		return jobs.JobPage{}, err
+	}
+	return s.fake.JobPage(ctx, q)
+}
+
+func (s *slow) Holder(ctx context.Context, key string) (lockrt.LockInfo, error) {
+	if err := wait(ctx, s.locks); err != nil {
+		return lockrt.LockInfo{}, err
+	}
+	return s.fake.Holder(ctx, key)
+}
+
+func (s *slow) ListPage(ctx context.Context, prefix, cursor string, limit int) ([]lockrt.LockInfo, string, error) {
+	if err := wait(ctx, s.locks); err != nil {
+		return nil, "", err
+	}
+	return s.fake.ListPage(ctx, prefix, cursor, limit)
+}
+
+// A page says as of when its oldest answer was asked for, also if others are newer.
+func TestAsk_asOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for page, s := range map[string]*slow{
+			"jobs":  {fake: busyFake(), page: 3 * time.Second},
+			"locks": {fake: busyFake(), locks: 3 * time.Second},
+		} {
+			d := s.serve()
+			asked := `As of <time datetime="` + time.Now().UTC().Format(time.RFC3339Nano) + `"`
+			expect(t, get(d, page), 200, asked)
+			time.Sleep(8 * time.Second)
+			expect(t, get(d, page), 200, asked)
+			time.Sleep(8 * time.Second)
+			asked = `As of <time datetime="` + time.Now().UTC().Format(time.RFC3339Nano) + `"`
+			expect(t, get(d, page), 200, asked)
+		}
+	})
+}
