@@ -131,7 +131,7 @@ func (q *request) perform(a *action, target, reason string) (done, next string, 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.r.Context()), storeTimeout)
 	defer cancel()
 	done, next, err = a.do(q, ctx, target, reason)
-	q.d.known.forget()
+	q.d.forget()
 	level := slog.LevelInfo
 	if err != nil && !errors.As(err, new(*problem)) {
 		level = slog.LevelError

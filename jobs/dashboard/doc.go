@@ -19,7 +19,8 @@
 //
 // Pages say since when the state is not known, and show the last known state, greyed and with its time. They ask the
 // store a small question again and again, and say so when it is back. A process that has never had an answer shows no
-// state at all. Such pages have status 503.
+// state at all. Such pages have status 503. Where the locks are in a store of their own and only that does not answer, pages
+// of jobs are as they are, with status 200, and say since when the holders of locks are not known.
 //
 // # What it costs
 //

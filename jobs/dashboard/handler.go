@@ -54,7 +54,8 @@ type dashboard struct {
 	locks locker
 	cfg   Config
 	cross *http.CrossOriginProtection
-	known known
+	known known // of the store of the jobs
+	held  known // of the store of the locks, which may be another
 	plans plans
 	names names
 	// upcoming returns the next ticks of a job.
@@ -79,6 +80,11 @@ func newDashboard(s scheduler, l locker, cfg Config) *dashboard {
 	d := &dashboard{jobs: s, locks: l, cfg: cfg.withDefaults(), cross: http.NewCrossOriginProtection(),
 		upcoming: jobs.Info.Upcoming, routes: newRoutes()}
 	d.known.now = func() time.Time { return s.Now().UTC() }
+	d.held.now = d.known.now
+	d.held.probe = func(ctx context.Context) error {
+		_, err := l.Holder(ctx, alive) // that nobody holds it is an answer
+		return err
+	}
 	d.known.probe = func(ctx context.Context) error {
 		if _, err := s.Nodes(ctx); !isPartial(err) {
 			return err

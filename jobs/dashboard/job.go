@@ -41,8 +41,6 @@ type jobState struct {
 	status jobs.Status
 	runs   []jobs.Run
 	nodes  []jobs.Node
-	locks  map[string]lockrt.LockInfo
-	noLock error // why they could not be asked about
 }
 
 func (q *request) jobState(name string, depth int) (*jobState, error) {
@@ -60,9 +58,6 @@ func (q *request) jobState(name string, depth int) (*jobState, error) {
 				return err
 			},
 		)
-		if err == nil || isPartial(err) {
-			j.locks, j.noLock = q.d.fetchHolders(ctx, keysOf(&j.status.Job))
-		}
 		return j, err
 	})
 }
@@ -76,13 +71,14 @@ func (q *request) job() (*view, error) {
 		return nil, q.missingOr(err, "job "+quote(name))
 	}
 	st := j.status
+	held := q.holders(keysOf(&st.Job))
 	data := jobData{Job: q.jobRow(st), Known: defined(st.Info), Running: q.runRows(st.Running)}
 	if handler, once := strings.CutPrefix(name, handlerPrefix); once {
 		v.Menu, data.OneOff = "one-off", handler
 	}
 	if data.Known {
 		data.Policies, data.Zone = policies(st.Job), q.d.plans.of(st.Info).zone.String()
-		data.Locks = q.jobLocks(j)
+		data.Locks = q.jobLocks(keysOf(&st.Job), held)
 		data.Ticks = q.ticks(st)
 	}
 	data.List = q.runList(filter, j.runs, false)
@@ -202,13 +198,13 @@ func dstWarning(kind string) string {
 }
 
 // jobLocks shows each lock of a job with who holds it.
-func (q *request) jobLocks(j *jobState) []lockRow {
+func (q *request) jobLocks(keys []string, held map[string]lockrt.LockInfo) []lockRow {
 	var rows []lockRow
-	for _, key := range keysOf(&j.status.Job) {
-		info, known := j.locks[key]
+	for _, key := range keys {
+		info, known := held[key]
 		switch {
 		case !known:
-			rows = append(rows, lockRow{Key: key, Unknown: firstLine(q.text("error", fmt.Sprint(j.noLock)))})
+			rows = append(rows, lockRow{Key: key, Unknown: true})
 		case info.Key == "":
 			rows = append(rows, lockRow{Key: key, Free: true})
 		default:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 type jobListData struct {
@@ -86,10 +87,12 @@ func (q *request) jobList() (*view, error) {
 		return nil, err
 	}
 	data.Mixed = mixed(onPage, t.Nodes)
+	held := q.firstHolders(onPage)
 	for _, st := range onPage {
-		data.Jobs = append(data.Jobs, q.jobRow(st))
+		row := q.jobRow(st)
+		row.showHolder(st, held)
+		data.Jobs = append(data.Jobs, row)
 	}
-	q.showHolders(onPage, data.Jobs)
 	for _, name := range []string{"state", "sort", "dir"} {
 		if value := params.Get(name); value != "" {
 			data.Kept = append(data.Kept, param{name, value})
@@ -237,26 +240,27 @@ func sortJobs(statuses []jobs.Status, at int, down bool) {
 	})
 }
 
-// showHolders fills in who holds the locks of the jobs, which need not be a run of theirs.
-func (q *request) showHolders(statuses []jobs.Status, rows []jobRow) {
+// firstHolders are who holds the first locks of jobs, which need not be a run of theirs.
+func (q *request) firstHolders(statuses []jobs.Status) map[string]lockrt.LockInfo {
 	var keys []string
 	for _, st := range statuses {
 		if own := keysOf(&st.Job); len(own) > 0 {
 			keys = append(keys, own[0])
 		}
 	}
-	held := q.holders(keys)
-	for i, st := range statuses {
-		own := keysOf(&st.Job)
-		if len(own) == 0 {
-			continue
-		}
-		info, known := held[own[0]]
-		switch {
-		case !known && rows[i].Holder == "":
-			rows[i].Holder = "unknown"
-		case info.Key != "":
-			rows[i].Holder, rows[i].Fence = holderName(info), fence(info.Fence)
-		}
+	return q.holders(keys)
+}
+
+func (row *jobRow) showHolder(st jobs.Status, held map[string]lockrt.LockInfo) {
+	own := keysOf(&st.Job)
+	if len(own) == 0 {
+		return
+	}
+	info, known := held[own[0]]
+	switch {
+	case !known && row.Holder == "":
+		row.Holder = "unknown"
+	case info.Key != "":
+		row.Holder, row.Fence = holderName(info), fence(info.Fence)
 	}
 }

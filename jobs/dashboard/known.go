@@ -22,7 +22,7 @@ const (
 	mostKnown = 256
 )
 
-// known keeps what the store answered last to each question. All that look share it: however many tabs are open, the
+// known keeps what one store answered last to each question. All that look share it: however many tabs are open, the
 // store is asked each question by one of them at a time, and for a fifth of the time at most. While the store does not
 // answer, what it said last is there to be shown as such.
 type known struct {
@@ -241,6 +241,12 @@ func (k *known) forget() {
 	for _, a := range k.answers {
 		a.until, a.stale = time.Time{}, true
 	}
+}
+
+// forget lets the next pages ask both stores again.
+func (d *dashboard) forget() {
+	d.known.forget()
+	d.held.forget()
 }
 
 // isPartial reports whether an error says that parts of the store are away: what comes with it is what the others say.

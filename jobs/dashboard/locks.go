@@ -29,8 +29,8 @@ type lockRow struct {
 	Truncated       bool    // the list does not name all who hold it
 	Job             jobLink // that has the key
 	Free            bool
-	Kept            bool   // by nobody, until its minimum hold time is over
-	Unknown         string // why it could not be asked
+	Kept            bool // by nobody, until its minimum hold time is over
+	Unknown         bool // it could not be asked
 }
 
 // fence is a fencing token. Most of its digits say when it was given, so tables show the last ones.
@@ -85,7 +85,7 @@ type lockPage struct {
 
 func (q *request) lockList() (*view, error) {
 	prefix, cursor := q.r.URL.Query().Get("q"), q.r.URL.Query().Get("from")
-	page, err := ask(q, "the held locks", strings.Join([]string{"locks", prefix, cursor}, "\x00"),
+	page, err := askOf(q, &q.d.held, "the held locks", strings.Join([]string{"locks", prefix, cursor}, "\x00"),
 		func(ctx context.Context) (p lockPage, err error) {
 			p.locks, p.next, err = q.d.locks.ListPage(ctx, prefix, cursor, pageRows)
 			return p, err
@@ -118,7 +118,7 @@ func (q *request) jobsByKey(locks []lockrt.LockInfo) map[string]string {
 	for i, l := range locks {
 		keys[i] = l.Key
 	}
-	a := q.aside("jobs of\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
+	a := q.aside(&q.d.known, "jobs of\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
 		running, err := q.d.jobs.RunningRuns(ctx)
 		if err != nil && !isPartial(err) {
 			return nil, err
@@ -147,12 +147,20 @@ func (q *request) jobsByKey(locks []lockrt.LockInfo) map[string]string {
 	return jobOf
 }
 
-// holders tells who holds locks, which need not be a run. A lock that could not be asked about is not in the answer;
-// on a page that shows what was known it is as it was known.
+// holders tells who holds locks, which need not be a run. If they could not be asked about the answer is empty, and the page
+// says so; on a page that shows what was known it is as it was known.
 func (q *request) holders(keys []string) map[string]lockrt.LockInfo {
-	a := q.aside("holders\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
+	if len(keys) == 0 {
+		return nil
+	}
+	a := q.aside(&q.d.held, "holders\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
 		return q.d.fetchHolders(ctx, keys)
 	})
+	if a.failed != nil && q.silence == nil {
+		since := q.present().moment(a.since)
+		q.unheld = q.storeProblem("the holders of locks", a.failed)
+		q.unheld.Status, q.unheld.Title = 0, "Who holds the locks is unknown since "+since.Stamp+" UTC, "+since.Away
+	}
 	held, _ := a.value.(map[string]lockrt.LockInfo)
 	return held
 }

@@ -235,7 +235,7 @@ func TestHandler_storeGoesDown(t *testing.T) {
 		d.cfg.Logger = slog.New(slog.DiscardHandler)
 		d.upcoming = func(jobs.Info, time.Time, int) []jobs.Upcoming { return f.upcoming }
 		before := parts(get(d, page).Body.String(), "content")
-		d.known.forget()
+		d.forget()
 		clock.now, f.down = noon.Add(40*time.Second), errDown
 		w := get(d, page)
 		expect(t, w, 503, "Unknown since 12:00:00 UTC <small>40 s ago</small>", "Greyed below is what was known then",
@@ -243,10 +243,10 @@ func TestHandler_storeGoesDown(t *testing.T) {
 		if after := parts(w.Body.String(), "content"); after != before {
 			t.Errorf("%q: known was\n%s\nand is shown as\n%s", page, before, after)
 		}
-		d.known.forget()
+		d.forget()
 		clock.now, f.down = noon.Add(50*time.Second), nil
 		expect(t, get(d, page), 200, "The store answers again since 12:00:50 UTC, after 10 s without an answer")
-		d.known.forget()
+		d.forget()
 		clock.now = clock.now.Add(backFor)
 		if w := get(d, page); w.Code != 200 || strings.Contains(w.Body.String(), "answers again") {
 			t.Errorf("%q: half a minute later it says so still: %d", page, w.Code)

@@ -22,13 +22,18 @@ type comeback struct {
 	Away string // how long it did not
 }
 
-// ask returns what the store says to a question, or what it said last, for what the page calls what. The error is an
+// ask returns what the store of the jobs says to a question, as askOf.
+func ask[T any](q *request, what, question string, fetch func(context.Context) (T, error)) (T, error) {
+	return askOf(q, &q.d.known, what, question, fetch)
+}
+
+// askOf returns what a store says to a question, or what it said last, for what the page calls what. The error is an
 // answer that there is no such thing, or the page for a store that has never answered. The page is made as of the earliest
 // of its answers.
-func ask[T any](q *request, what, question string, fetch func(context.Context) (T, error)) (T, error) {
-	a := q.d.known.last(question)
+func askOf[T any](q *request, k *known, what, question string, fetch func(context.Context) (T, error)) (T, error) {
+	a := k.last(question)
 	if q.silence == nil {
-		a = q.d.known.get(q.ctx, question, func(ctx context.Context) (any, error) { return fetch(ctx) })
+		a = k.get(q.ctx, question, func(ctx context.Context) (any, error) { return fetch(ctx) })
 	} else if a.failed == nil { // the page has heard that the store does not answer
 		a.failed, a.since = q.silence, q.silence.at
 	}
@@ -70,10 +75,10 @@ func (q *request) present() *request {
 
 // aside asks a question that the page can do without. A page that shows what was known does not ask; any other shows nothing
 // that was known.
-func (q *request) aside(question string, fetch func(context.Context) (any, error)) answer {
-	a := q.d.known.last(question)
+func (q *request) aside(k *known, question string, fetch func(context.Context) (any, error)) answer {
+	a := k.last(question)
 	if q.silence == nil {
-		if a = q.d.known.get(q.ctx, question, fetch); a.failed != nil {
+		if a = k.get(q.ctx, question, fetch); a.failed != nil {
 			a.value = nil
 			return a
 		}

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,5 +72,35 @@ func TestAsk_asOf(t *testing.T) {
 			asked = `As of <time datetime="` + time.Now().UTC().Format(time.RFC3339Nano) + `"`
 			expect(t, get(d, page), 200, asked)
 		}
+	})
+}
+
+// The store of the locks does not answer, that of the jobs does: pages of jobs are as they are, without the holders.
+func TestHandler_locksSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{fake: busyFake(), locks: time.Hour}
+		d := s.serve()
+		const unknown = "Who holds the locks is unknown since 00:00:00 UTC, "
+		expect(t, get(d, "jobs"), 200, unknown, "unknown</td>", "Europe/Vienna")
+		began := time.Now()
+		for _, page := range []string{"jobs", "job?name=index", "job?name=report", "jobs?q=index"} {
+			expect(t, get(d, page), 200, "Who holds the locks is unknown since", "index")
+		}
+		expect(t, get(d, "locks"), 503, "Unknown since", "did not answer in time")
+		if took := time.Since(began); took > 0 {
+			t.Errorf("pages waited %s for a store that is known to be silent", took)
+		}
+		s.statuses[2].Running = nil
+		time.Sleep(freshFor)
+		if w := get(d, "job?name=index"); w.Code != 200 || strings.Contains(w.Body.String(), "Running now") {
+			t.Errorf("%d: a second later the page does not know that the run has ended", w.Code)
+		}
+		s.locks = 0
+		time.Sleep(4 * probeTimeout)
+		if w := get(d, "jobs"); w.Code != 200 || strings.Contains(w.Body.String(), "unknown since") {
+			t.Errorf("the store answers again:\n%s", w.Body)
+		}
+		expect(t, get(d, "job?name=index"), 200, "held by node-2")
+		expect(t, get(d, "locks"), 200, "order:42", "The store answers again")
 	})
 }
