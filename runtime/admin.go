@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // List returns the held locks of the namespace whose key begins with prefix, sorted by key; "" lists all. It blocks
@@ -217,15 +218,20 @@ const maxReason = 1000
 
 // oneLine makes a reason one that errors and logs can hold.
 func oneLine(reason string) string {
-	if len(reason) > maxReason {
-		reason = reason[:maxReason] + "…"
-	}
-	return strings.Map(func(r rune) rune {
+	reason = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
 	}, strings.ToValidUTF8(reason, "�"))
+	if len(reason) <= maxReason {
+		return reason
+	}
+	end := maxReason
+	for !utf8.RuneStart(reason[end]) {
+		end--
+	}
+	return reason[:end] + "…"
 }
 
 // lookable is the error of a call that looks at the store's locks and cannot.

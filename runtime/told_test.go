@@ -133,5 +133,12 @@ func TestLocker_Break_reasonOfAnyKind(t *testing.T) {
 		if !strings.Contains(cause, "a b c\ufffdx") || len(cause) > 2000 || strings.Contains(cause, "\x00") {
 			t.Errorf("the cause is %.200q of %d bytes", cause, len(cause))
 		}
+		lease = mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: ttl})
+		if err := locks.Break(t.Context(), "k", "xx"+strings.Repeat("漢", 400)); err != nil {
+			t.Fatal(err)
+		}
+		if cause := context.Cause(lease.Context()).Error(); !strings.Contains(cause, "漢…") || strings.Contains(cause, "\ufffd") {
+			t.Errorf("the cause is cut within a character: %q", cause)
+		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 const (
 	maxForm   = 64 << 10
 	maxReason = 500
+	maxTold   = 1000 // bytes of the reason for which a lock was broken that its holder is told
 )
 
 // action changes something. It is asked for with GET, which shows what it will do, and done with POST from there.
@@ -147,4 +148,16 @@ func (q *request) author() string {
 		return "unnamed operator"
 	}
 	return q.user.Name
+}
+
+// signed puts the author behind a reason that is told without one, and cuts the reason where both are too long.
+func signed(reason, author string) string {
+	by := " (by " + author + ")"
+	if end := maxTold - len(by) - len("…"); len(reason)+len(by) > maxTold && end > 0 {
+		for !utf8.RuneStart(reason[end]) {
+			end--
+		}
+		reason = reason[:end] + "…"
+	}
+	return reason + by
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lockgen/lockgen/jobs"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -244,6 +245,22 @@ func TestHandler_logs(t *testing.T) {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("%+v: the log does not say %s:\n%s", test, want, &log)
 			}
+		}
+	}
+}
+
+// Who broke a lock is told also behind a long reason, which is cut at a character.
+func TestHandler_breakLongReason(t *testing.T) {
+	for _, reason := range []string{strings.Repeat("x", maxReason), strings.Repeat("漢", maxReason), "x" + strings.Repeat("漢", 400)} {
+		f := busyFake()
+		post(f.serve(operator), "break", "key", "job:index", "holder", "17", "reason", reason)
+		if len(f.done) != 1 {
+			t.Fatalf("did %q", f.done)
+		}
+		told := strings.TrimPrefix(f.done[0], "break job:index: ")
+		if len(told) > maxTold || !utf8.ValidString(told) || !strings.HasSuffix(told, " (by ada)") ||
+			!strings.HasPrefix(reason, strings.TrimSuffix(strings.TrimSuffix(told, " (by ada)"), "…")) {
+			t.Errorf("%d bytes are told: %q", len(told), told)
 		}
 	}
 }

@@ -38,7 +38,7 @@ var breakLock = &action{
 		if err != nil {
 			return "", "", err
 		}
-		reason += " (by " + q.author() + ")"
+		reason = signed(reason, q.author())
 		if lease := q.r.PostForm.Get("lease"); lease != "" {
 			return q.breakOne(ctx, key, lease, reason, info)
 		}
