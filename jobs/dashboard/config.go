@@ -22,13 +22,15 @@ type Config struct {
 	// Redact is called with every text that jobs or people have written, and returns the text that may be shown. Field
 	// is "error", "reason" or "payload". Defaults to showing all.
 	Redact func(field, value string) string
-	// Logger receives every action with its user, every refused request, and pages that could not be rendered. Defaults
-	// to slog.Default().
+	// Logger receives every action with its user, every refused request (see Challenge for the one exception), and pages
+	// that could not be rendered. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
 // Challenge is an error of Config.Authorize that makes browsers ask for a user name and a password: the request is
-// answered with status 401 and the challenge in its WWW-Authenticate header, such as `Basic realm="jobs"`.
+// answered with status 401 and the challenge in its WWW-Authenticate header, such as `Basic realm="jobs"`. Returned as it is
+// to a request without an Authorization header it is not logged, since every sign-in begins so. A sign-in that failed is
+// logged, and so is an error that wraps a Challenge.
 type Challenge string
 
 func (c Challenge) Error() string { return "not signed in; the browser is asked for: " + string(c) }

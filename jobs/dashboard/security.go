@@ -57,9 +57,13 @@ func (q *request) authorize(act bool) error {
 	var challenge Challenge
 	if errors.As(err, &challenge) {
 		q.w.Header().Set("WWW-Authenticate", string(challenge))
-		return &problem{Status: http.StatusUnauthorized, Title: "Please sign in",
+		p := &problem{Status: http.StatusUnauthorized, Title: "Please sign in",
 			Text:   "The program that serves this dashboard asks who you are.",
 			Advice: "Load the page again to be asked for your name and password."}
+		if err != error(challenge) || q.r.Header.Get("Authorization") != "" { // browsers come without a password first
+			q.logRefusal(err, p.Title)
+		}
+		return p
 	}
 	if err != nil {
 		return q.refuse(err, "You may not see this", "The program that serves this dashboard did not let you in.",
@@ -104,11 +108,15 @@ func (q *request) refuseOrigin(err error) *problem {
 }
 
 func (q *request) refuse(err error, title, text, advice string) *problem {
-	q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelWarn, "dashboard request refused", slog.String("why", title),
+	q.logRefusal(err, title)
+	return &problem{Status: http.StatusForbidden, Title: title, Text: text, Advice: advice}
+}
+
+func (q *request) logRefusal(err error, why string) {
+	q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelWarn, "dashboard request refused", slog.String("why", why),
 		slog.String("method", q.r.Method), slog.String("page", q.name), slog.String("user", q.user.Name),
 		slog.String("remote", q.r.RemoteAddr), slog.String("host", q.r.Host), slog.String("origin", q.r.Header.Get("Origin")),
 		slog.Any("error", err))
-	return &problem{Status: http.StatusForbidden, Title: title, Text: text, Advice: advice}
 }
 
 // operator reports whether the user may act.

@@ -239,11 +239,12 @@ func TestHandler_trustedOrigins(t *testing.T) {
 	busyFake().serve(trusting)
 }
 
-// A Challenge makes the browser ask, shows nothing, and is no line in the log: browsers come without a password first.
+// A Challenge makes the browser ask and shows nothing. It is no line in the log if there is nothing to say: browsers come
+// without a password first.
 func TestHandler_challenge(t *testing.T) {
 	var log bytes.Buffer
 	f := busyFake()
-	cfg := as("", "", fmt.Errorf("no password: %w", Challenge(`Basic realm="jobs"`)))
+	cfg := as("", "", Challenge(`Basic realm="jobs"`))
 	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	d := newDashboard(f, f, cfg)
 	for _, w := range []*httptest.ResponseRecorder{get(d, ""), get(d, "pause?name=index"), post(d, "pause", "name", "index")} {
@@ -254,5 +255,16 @@ func TestHandler_challenge(t *testing.T) {
 	}
 	if log.Len() > 0 || len(f.asked) > 0 {
 		t.Errorf("asked %v, logged %s", f.asked, &log)
+	}
+	r := httptest.NewRequest("GET", "/jobs/", nil)
+	r.SetBasicAuth("mallory", "guessed")
+	w := httptest.NewRecorder()
+	if d.ServeHTTP(w, r); w.Code != 401 || strings.Count(log.String(), "dashboard request refused") != 1 {
+		t.Errorf("%d for a wrong password, logged %q", w.Code, &log)
+	}
+	d.cfg.Authorize = as("", "", fmt.Errorf("the session has ended: %w", Challenge(`Basic realm="jobs"`))).Authorize
+	expect(t, get(d, ""), 401, "Please sign in")
+	if !strings.Contains(log.String(), "the session has ended") {
+		t.Errorf("logged %q", &log)
 	}
 }
