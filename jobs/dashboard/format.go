@@ -49,7 +49,7 @@ func (q *request) momentIn(t time.Time, zone *time.Location) moment {
 	case d > -time.Second:
 		m.Away = "now"
 	default:
-		m.Away = rough(-d) + " ago"
+		m.Away = rough(d.Abs()) + " ago"
 	}
 	return m
 }
@@ -102,7 +102,7 @@ func two(d, large time.Duration, name string, small time.Duration, smallName str
 func duration(d time.Duration) string {
 	switch {
 	case d < 0:
-		return "−" + duration(-d)
+		return "−" + duration(d.Abs())
 	case d < time.Millisecond:
 		return fmt.Sprintf("%d µs", d.Microseconds())
 	case d < 10*time.Millisecond:

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ func TestDuration(t *testing.T) {
 		0: "0 µs", 12345: "12 µs", 1500 * time.Microsecond: "1.5 ms", 840 * time.Millisecond: "840 ms",
 		12340 * time.Millisecond: "12.3 s",
 		4 * time.Second:          "4 s", 252 * time.Second: "4 min 12 s", 42 * time.Minute: "42 min", 3 * time.Hour: "3 h",
-		185 * time.Minute: "3 h 5 min", 50 * time.Hour: "2 d 2 h", 500 * time.Hour: "20 d", -time.Second: "−1 s",
+		185 * time.Minute: "3 h 5 min", 50 * time.Hour: "2 d 2 h", 500 * time.Hour: "20 d", -time.Second: "−1 s", math.MinInt64: "−106751 d",
 	} {
 		if got := duration(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
@@ -36,6 +37,7 @@ func TestRequest_moment(t *testing.T) {
 		{noon.Add(13 * time.Hour), time.UTC, "29 Mar 01:00:00", "in 13 h"},
 		{noon.Add(13 * time.Hour), vienna, "29 Mar 03:00:00", "in 13 h"},
 		{noon.AddDate(1, 0, 0), time.UTC, "28 Mar 2027 12:00:00", "in 365 d"},
+		{noon.AddDate(-3000, 0, 0), time.UTC, "28 Mar -0974 12:00:00", "106751 d ago"},
 	} {
 		if m := q.momentIn(test.at, test.zone); m.Stamp != test.stamp || m.Away != test.away {
 			t.Errorf("%v: %+v, want %q, %q", test.at, m, test.stamp, test.away)
