@@ -15,7 +15,9 @@ type Config struct {
 	Authorize func(*http.Request) (User, error)
 	// TrustedOrigins are the origins of the dashboard, such as "https://ops.example.com", behind a proxy that changes
 	// the Host of requests. Forms sent from these origins are accepted. Forms sent from any other origin than the
-	// request's Host are refused. A proxy that keeps Host needs none. Defaults to none.
+	// request's Host are refused. A proxy that keeps Host needs none. An entry is compared with what browsers send: there are no
+	// wildcards, and a host with other letters is written in ASCII, such as "https://xn--bcher-kva.example" for
+	// "https://bücher.example". Defaults to none.
 	TrustedOrigins []string
 	// Title is the heading of every page, such as the name of the cluster. Defaults to "Jobs".
 	Title string

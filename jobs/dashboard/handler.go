@@ -92,8 +92,12 @@ func newDashboard(s scheduler, l locker, cfg Config) *dashboard {
 		return nil // the rest of the store answers
 	}
 	for _, origin := range cfg.TrustedOrigins {
-		if err := d.cross.AddTrustedOrigin(asBrowsersSay(origin)); err != nil {
-			panic(fmt.Sprintf("dashboard.Handler: Config.TrustedOrigins: %v; write such as https://ops.example.com", err))
+		said, err := asBrowsersSay(origin)
+		if err == nil {
+			err = d.cross.AddTrustedOrigin(said)
+		}
+		if err != nil {
+			panic(fmt.Sprintf("dashboard.Handler: Config.TrustedOrigins has %q: %v; write such as https://ops.example.com", origin, err))
 		}
 	}
 	return d

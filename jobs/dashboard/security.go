@@ -1,10 +1,13 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -22,21 +25,30 @@ func secure(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
+// originHost is what browsers write between the scheme of an origin and its end.
+var originHost = regexp.MustCompile(`^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?$`)
+
+var errOrigin = errors.New("browsers send a scheme, a host without wildcards and in ASCII (xn--…), and perhaps a port up to 65535")
+
 // asBrowsersSay writes an origin as browsers do in their header: in lower case, without the port that its scheme has anyway, and
-// without a slash behind it. What is no origin stays what it is.
-func asBrowsersSay(origin string) string {
+// without a slash behind it.
+func asBrowsersSay(origin string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(origin))
-	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return origin
+	if err != nil {
+		return "", err
 	}
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	_, err = strconv.ParseUint(cmp.Or(u.Port(), "0"), 10, 16)
+	if err != nil || !originHost.MatchString(host) || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", errOrigin
+	}
 	switch {
 	case scheme == "https":
 		host = strings.TrimSuffix(host, ":443")
 	case scheme == "http":
 		host = strings.TrimSuffix(host, ":80")
 	}
-	return scheme + "://" + host
+	return scheme + "://" + host, nil
 }
 
 // authorize finds out who asks and refuses who may not.

@@ -230,13 +230,23 @@ func TestHandler_trustedOrigins(t *testing.T) {
 	}
 	trusting.TrustedOrigins = []string{"http://[::1]:80"}
 	expect(t, send(trusting, "http://[::1]", ""), 303)
-	defer func() {
-		if why := fmt.Sprint(recover()); !strings.Contains(why, "TrustedOrigins") || !strings.Contains(why, "ops.example.com/path") {
-			t.Errorf("an origin with a path: %s", why)
-		}
-	}()
-	trusting.TrustedOrigins = []string{"https://ops.example.com/path"}
-	busyFake().serve(trusting)
+	trusting.TrustedOrigins = []string{"https://xn--bcher-kva.example"}
+	expect(t, send(trusting, "https://xn--bcher-kva.example", ""), 303)
+	for _, none := range []string{
+		"https://ops.example.com/path", "https://*.example.com", "https://u@ops.example.com", "https://ops.example.com:", "https://bücher.example",
+		"https://b%C3%BCcher.example", "https://ops.example.com:99999", "https://ops.example.com?x", "ops.example.com", "ops.example.com:443",
+		"//ops.example.com", "https://", "null", "",
+	} {
+		func() {
+			defer func() {
+				if why := fmt.Sprint(recover()); !strings.Contains(why, "TrustedOrigins") || !strings.Contains(why, none) {
+					t.Errorf("%q: %s", none, why)
+				}
+			}()
+			trusting.TrustedOrigins = []string{none}
+			busyFake().serve(trusting)
+		}()
+	}
 }
 
 // A Challenge makes the browser ask and shows nothing. It is no line in the log if there is nothing to say: browsers come
