@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -118,16 +119,18 @@ func TestHandler_withoutSlash(t *testing.T) {
 	for name, mount := range mounts {
 		mux := http.NewServeMux()
 		mount(mux)
-		w := visit(mux, "GET", "http://host/ops/jobs")
+		w := visit(mux, "GET", "http://host/ops/jobs?live=1")
 		from, err := url.Parse("http://host/ops/jobs")
 		if err != nil {
 			t.Fatal(err)
 		}
 		to, err := from.Parse(w.Header().Get("Location"))
-		if err != nil || w.Code/100 != 3 || to.String() != "http://host/ops/jobs/" {
+		if err != nil || w.Code/100 != 3 || to.String() != "http://host/ops/jobs/?live=1" {
 			t.Errorf("%s: %d to %v, %v", name, w.Code, to, err)
 		}
 	}
+	refused := http.StripPrefix("/ops/jobs", busyFake().serve(as("", "", errors.New("not signed in"))))
+	expect(t, visit(refused, "GET", "http://host/ops/jobs"), 403, "You may not see this")
 }
 
 func TestHandler_theme(t *testing.T) {

@@ -135,10 +135,6 @@ func newRoutes() map[string]route {
 func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	name, ok := pageName(r)
-	if !ok {
-		redirect(w, http.StatusPermanentRedirect, name)
-		return
-	}
 	if asset, ok := assets[name]; ok {
 		asset.serve(w, r)
 		return
@@ -147,7 +143,7 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	q := &request{d: d, w: w, r: r.WithContext(ctx), ctx: ctx, name: name, now: d.jobs.Now().UTC(),
 		zone: readerZone(r)}
-	v, err := q.serve()
+	v, err := q.serve(ok)
 	if err != nil {
 		v = q.failed(err)
 	}
@@ -159,8 +155,9 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // maxAddress is more than the longest key of a lock needs. A page repeats its address in many links.
 const maxAddress = 16 << 10
 
-// serve finds the page and checks who asks for it. The view is nil if the request was answered.
-func (q *request) serve() (*view, error) {
+// serve finds the page and checks who asks for it. The view is nil if the request was answered. If the pages are not
+// here, the name is where they are.
+func (q *request) serve(here bool) (*view, error) {
 	rt, ok := q.d.routes[q.name]
 	if err := q.authorize(rt.act); err != nil {
 		return nil, err
@@ -169,6 +166,13 @@ func (q *request) serve() (*view, error) {
 		q.r.URL.RawQuery = ""
 		return nil, &problem{Status: http.StatusRequestURITooLong, Title: "The address is too long",
 			Text: fmt.Sprintf("It has more than %d bytes, and no page here needs so many.", maxAddress)}
+	}
+	if !here {
+		if q.r.URL.RawQuery != "" {
+			q.name += "?" + q.r.URL.RawQuery
+		}
+		redirect(q.w, http.StatusPermanentRedirect, q.name)
+		return nil, nil
 	}
 	if !ok {
 		return nil, &problem{Status: http.StatusNotFound, Title: "No such page",
