@@ -24,7 +24,7 @@ func pageName(r *http.Request) (name string, ok bool) {
 		return path.Base(asked) + "/", false
 	}
 	name = p[strings.LastIndexByte(p, '/')+1:]
-	if mountedWithoutSlash(r.Pattern, name) {
+	if r.Method != http.MethodPost && mountedWithoutSlash(r.Pattern, name) { // the overview answers no POST
 		return name + "/", false
 	}
 	return name, true

@@ -104,6 +104,17 @@ func TestPageName_patterns(t *testing.T) {
 	}
 }
 
+// A pattern for one form is no mount of the dashboard.
+func TestHandler_onePage(t *testing.T) {
+	f := busyFake()
+	h, mux := f.serve(operator), http.NewServeMux()
+	mux.Handle("GET /jobs/", h)
+	mux.Handle("POST /jobs/pause", h)
+	if w := visit(mux, "POST", "http://host/jobs/pause", "name", "index", "reason", "why"); w.Code != 303 || len(f.done) != 1 {
+		t.Errorf("%d to %q, did %q", w.Code, w.Header().Get("Location"), f.done)
+	}
+}
+
 // Mounted without a trailing slash it redirects, since relative links would go astray.
 func TestHandler_withoutSlash(t *testing.T) {
 	h := busyFake().serve(operator)

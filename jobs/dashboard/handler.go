@@ -66,7 +66,9 @@ type dashboard struct {
 
 // Handler returns the dashboard for the cluster that s belongs to; s need not be running. It can be served under any
 // path that ends in a slash, with or without http.StripPrefix and proxies in front, since its pages lie side by side
-// and link to each other by their last path element only.
+// and link to each other by their last path element only. Mounted by a pattern that ends in a path without a slash, such as
+// "/jobs" or "GET /jobs", it leads to the path with one. So a single page can be mounted by its own path for POST only, such
+// as "POST /jobs/pause" beside "GET /jobs/".
 //
 // It starts no goroutine that outlives a request. It panics if cfg.TrustedOrigins has an entry that is not an origin.
 func Handler(s *jobs.Scheduler, cfg Config) http.Handler {
