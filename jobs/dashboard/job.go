@@ -96,8 +96,11 @@ func (q *request) job() (*view, error) {
 	return v, nil
 }
 
-// status asks for the present state of a job.
+// status asks for the present state of a job, to act on it. A handler of one-off jobs is none.
 func (q *request) status(name string) (jobs.Status, error) {
+	if strings.HasPrefix(name, handlerPrefix) {
+		return jobs.Status{}, jobs.ErrUnknownJob
+	}
 	st, err := q.statusOf(q.ctx, name)
 	if isPartial(err) {
 		err = nil // other parts than that with the job

@@ -82,6 +82,7 @@ func TestHandler_notFound(t *testing.T) {
 	for page, text := range map[string]string{
 		"nonsense": "There is no page", "job?name=gone": "No node of this cluster has such a job", "job": "Not found",
 		"run?id=gone": "There is no such run", "run": "Not found", "pause?name=gone": "Not found",
+		"pause?name=one-off:mail": "Not found", "resume?name=one-off:mail": "Not found", "run-now?name=one-off:gone": "Not found",
 		"cancel?id=gone": "Not found",
 		"style.html":     "There is no page",
 	} {
