@@ -27,16 +27,29 @@ const inputTime = "2006-01-02 15:04:05"
 func (q *request) runFilter() runFilter {
 	params := q.r.URL.Query()
 	f := runFilter{job: strings.TrimSpace(params.Get("job")), outcome: params.Get("outcome"), node: params.Get("node")}
-	f.from, f.until = q.parseTime(params.Get("from")), q.parseTime(params.Get("until"))
+	f.from, f.until = q.fieldTime("from"), q.fieldTime("until")
 	return f
 }
 
-// parseTime reads a time of a field, in UTC, without a date one of today. It returns the zero time for what is none.
+// fieldTime reads the time in a field. The page says which it could not read.
+func (q *request) fieldTime(field string) time.Time {
+	text := strings.TrimSpace(q.r.URL.Query().Get(field))
+	t := q.parseTime(text)
+	if text != "" && t.IsZero() {
+		q.unread = append(q.unread, &problem{
+			Title: "Not understood: " + quote(text), Text: "This is no time, so the list is shown as if the field " + quote(field) + " were empty.",
+			Advice: "Write such as 2026-03-28 14:00, 2026-03-28, 14:30 of today, all in UTC, or 2026-03-28T14:00:00+01:00.",
+		})
+	}
+	return t
+}
+
+// parseTime reads a time of a field, in UTC if it says no zone, without a date one of today. It returns the zero time for what is none.
 func (q *request) parseTime(text string) time.Time {
 	text = strings.TrimSpace(strings.Replace(text, "T", " ", 1))
-	for _, layout := range []string{inputTime, "2006-01-02 15:04", time.DateOnly} {
+	for _, layout := range []string{inputTime, "2006-01-02 15:04", time.DateOnly, inputTime + "Z07:00"} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return t
+			return t.UTC()
 		}
 	}
 	for _, layout := range []string{time.TimeOnly, "15:04"} {
@@ -107,9 +120,10 @@ var outcomeOptions = []option{
 
 // runList shows those of the runs that are asked for, the newest first.
 func (q *request) runList(f runFilter, runs []jobs.Run, manyJobs bool) runList {
-	name := q.r.URL.Query().Get("name")
+	params := q.r.URL.Query()
+	name := params.Get("name")
 	l := runList{Jobs: manyJobs, Page: q.name, Name: name, Job: f.job, Filtered: f.any(), Searched: len(runs),
-		All: address(q.name, "name", name)}
+		All: address(q.name, "name", name), From: params.Get("from"), Until: params.Get("until")}
 	for _, o := range outcomeOptions {
 		o.Chosen = o.Value == f.outcome
 		l.Outcomes = append(l.Outcomes, o)

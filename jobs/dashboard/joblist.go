@@ -124,6 +124,10 @@ func (q *request) chooseState(data *jobListData, t *totals) (chosen jobs.JobStat
 			chosen = s.state
 		}
 	}
+	if asked != string(chosen) {
+		q.unread = append(q.unread, &problem{Title: "Not understood: " + quote(asked), Text: "There is no such state, so all jobs are shown.",
+			Advice: "Choose one of those above the list."})
+	}
 	return chosen
 }
 

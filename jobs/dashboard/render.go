@@ -43,6 +43,7 @@ type request struct {
 	silence *silence       // the store does not answer; nil: it does
 	partial *problem       // parts of the store do not answer; nil: all do that were asked
 	unheld  *problem       // who holds the locks is not known; nil: it is, or is not shown
+	unread  []*problem     // fields that were not understood
 	back    *comeback      // it did not until a moment ago; nil: it did
 	zone    *time.Location // of the reader; nil: unknown
 }
@@ -85,6 +86,7 @@ func (q *request) render(v *view) {
 	v.Theme, v.Now = q.theme(), q.moment(q.now)
 	v.Space, v.Silence, v.Back = q.d.locks.Namespace(), q.silence, q.back
 	v.Live = v.Live || q.silence != nil
+	v.Problems = append(v.Problems, q.unread...)
 	for _, p := range []*problem{q.unheld, q.partial} {
 		if p != nil {
 			v.Problems = append([]*problem{p}, v.Problems...)
