@@ -53,6 +53,7 @@ func askOf[T any](q *request, k *known, what, question string, fetch func(contex
 		q.silence = &silence{at: a.since, Since: present.moment(a.since), problem: q.storeProblem(what, a.failed)}
 	}
 	if q.silence.Known = !a.asked.IsZero(); !q.silence.Known {
+		q.asOf(a.since)
 		return value, q.silence
 	}
 	q.asOf(a.asked)

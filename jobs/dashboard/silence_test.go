@@ -90,8 +90,10 @@ func TestHandler_locksSilent(t *testing.T) {
 		if took := time.Since(began); took > 0 {
 			t.Errorf("pages waited %s for a store that is known to be silent", took)
 		}
+		unknownSince := `Unknown since <time datetime="` + began.UTC().Format(time.RFC3339Nano) + `"`
 		s.statuses[2].Running = nil
 		time.Sleep(freshFor)
+		expect(t, get(d, "locks"), 503, unknownSince)
 		if w := get(d, "job?name=index"); w.Code != 200 || strings.Contains(w.Body.String(), "Running now") {
 			t.Errorf("%d: a second later the page does not know that the run has ended", w.Code)
 		}
