@@ -25,11 +25,12 @@
 // # What it costs
 //
 // All tabs on one process share its questions to the store: each question is asked by one tab at a time, and for at
-// most a fifth of the time. The foot of a page says as of when it is: when the oldest of its answers was asked for. A page
-// of jobs or locks reads only those that it shows, and counts come from the store. So a page costs the same with 100,000 jobs as with a hundred. Two things read more. A search looks at names until the
-// page is full. A list that is sorted by anything but names reads up to 1000 jobs; with more jobs it is sorted by name,
-// and the overview does not show what comes next. Timelines, charts and the list of runs use some of the records of the
-// hundred jobs that ran last, and begin where the kept records begin.
+// most a fifth of the time. The foot of a page says as of when it is: when the oldest of its answers was asked for. A
+// page of jobs or locks reads only those that it shows, and counts come from the store. So a page costs the same with
+// 100,000 jobs as with a hundred. Two things read more. A search looks at names until the page is full. A list that is
+// sorted by anything but names reads up to 1000 jobs; with more jobs it is sorted by name, and the overview does not
+// show what comes next. Timelines, charts and the list of runs use some of the records of the hundred jobs that ran
+// last, and begin where the kept records begin.
 //
 // # What the browser may do
 //

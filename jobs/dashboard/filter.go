@@ -37,14 +37,16 @@ func (q *request) fieldTime(field string) time.Time {
 	t := q.parseTime(text)
 	if text != "" && t.IsZero() {
 		q.unread = append(q.unread, &problem{
-			Title: "Not understood: " + quote(text), Text: "This is no time, so the list is shown as if the field " + quote(field) + " were empty.",
+			Title:  "Not understood: " + quote(text),
+			Text:   "This is no time, so the list is shown as if the field " + quote(field) + " were empty.",
 			Advice: "Write such as 2026-03-28 14:00, 2026-03-28, 14:30 of today, all in UTC, or 2026-03-28T14:00:00+01:00.",
 		})
 	}
 	return t
 }
 
-// parseTime reads a time of a field, in UTC if it says no zone, without a date one of today. It returns the zero time for what is none.
+// parseTime reads a time of a field, in UTC if it says no zone, without a date one of today. It returns the zero time for
+// what is none.
 func (q *request) parseTime(text string) time.Time {
 	text = strings.TrimSpace(strings.Replace(text, "T", " ", 1))
 	for _, layout := range []string{inputTime, "2006-01-02 15:04", time.DateOnly, inputTime + "Z07:00"} {

@@ -125,8 +125,8 @@ func (q *request) chooseState(data *jobListData, t *totals) (chosen jobs.JobStat
 		}
 	}
 	if asked != string(chosen) {
-		q.unread = append(q.unread, &problem{Title: "Not understood: " + quote(asked), Text: "There is no such state, so all jobs are shown.",
-			Advice: "Choose one of those above the list."})
+		q.unread = append(q.unread, &problem{Title: "Not understood: " + quote(asked),
+			Text: "There is no such state, so all jobs are shown.", Advice: "Choose one of those above the list."})
 	}
 	return chosen
 }

@@ -39,7 +39,8 @@ func asBrowsersSay(origin string) (string, error) {
 	}
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	_, err = strconv.ParseUint(cmp.Or(u.Port(), "0"), 10, 16)
-	if err != nil || !originHost.MatchString(host) || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || !originHost.MatchString(host) || u.User != nil || strings.Trim(u.Path, "/") != "" ||
+		u.RawQuery != "" || u.Fragment != "" {
 		return "", errOrigin
 	}
 	switch {
