@@ -70,7 +70,6 @@ func TestHandler_actions_fail(t *testing.T) {
 	}{
 		"No node of this cluster has such a job":   {jobs.ErrUnknownJob, 404},
 		"There is no such run: it has ended":       {jobs.ErrUnknownRun, 404},
-		"Nobody holds this lock any more":          {lockrt.ErrNotHeld, 409},
 		"The store of this cluster cannot do that": {errors.ErrUnsupported, 501},
 		"it may have happened or not":              {context.DeadlineExceeded, 503},
 		"127.0.0.1:6379: connection refused":       {errDown, 503},
