@@ -234,3 +234,50 @@ func TestScheduler_RunNow_deliveredAgain(t *testing.T) {
 		}
 	})
 }
+
+// pausesAgain is a store that each pause reaches a second time, later.
+type pausesAgain struct {
+	Store
+	again []func()
+}
+
+func (s *pausesAgain) Pause(ctx context.Context, job string, p Pause) (PauseState, error) {
+	s.again = append(s.again, func() { _, _ = s.Store.Pause(context.Background(), job, p) })
+	return s.Store.Pause(ctx, job, p)
+}
+
+// TestScheduler_Pause_deliveredAgain has a pause reach the store again when it was resumed. A new pause is none of that,
+// also in the moment of the resume.
+func TestScheduler_Pause_deliveredAgain(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		ctx := context.Background()
+		store := &pausesAgain{Store: c.Store}
+		n := c.Node(Config{Store: store}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "@hourly", Run: jobstest.Sleep(0)})
+		n.Start()
+		defer c.Stop()
+		time.Sleep(time.Minute)
+		isPaused := func() bool {
+			view, err := c.Store.Look(ctx, []string{"j"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return view.Jobs[0].Paused != nil
+		}
+		for range 3 {
+			if err := n.Pause(ctx, "j", "ada", ""); err != nil || !isPaused() {
+				t.Fatalf("the job is not paused: %v", err)
+			}
+			if err := n.Resume(ctx, "j", "ada"); err != nil {
+				t.Fatal(err)
+			}
+			for _, again := range store.again {
+				again()
+			}
+			if isPaused() {
+				t.Fatal("a pause from before the resume applies")
+			}
+		}
+	})
+}

@@ -140,6 +140,23 @@ func testFinishLostLate(s *suite) {
 	}
 }
 
+// A pause that comes late does not undo the resume that came after it.
+func testPauseLate(s *suite) {
+	s.register("j")
+	p := jobs.Pause{Author: "ada", At: s.now()}
+	paused := s.pause("j", p)
+	record := jobs.Run{ID: id("j", "r"), Job: "j", Outcome: jobs.OutcomeSkipped}
+	resumed, err := s.store.Resume(s.ctx, "j", paused.Version, record, 3)
+	s.must(err)
+	if state := s.pause("j", p); state != resumed || s.look("j").Paused != nil {
+		s.Fatalf("the pause, late: %+v stands, want %+v", state, resumed)
+	}
+	p.At = time.UnixMicro(resumed.Version)
+	if state := s.pause("j", p); state.Pause == nil || state.Version <= resumed.Version || s.look("j").Paused == nil {
+		s.Fatalf("a pause after the resume: %+v stands, want it", state)
+	}
+}
+
 // A Start that comes late changes no later begin, and begins nothing that was given up after it.
 func testStartLate(s *suite) {
 	c := s.next("j", "a")

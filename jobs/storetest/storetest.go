@@ -68,6 +68,7 @@ func Run(t *testing.T, open func(t *testing.T) jobs.Store) {
 		"list searches":                                             testListSearch,
 		"latest and most missed come first":                         testRankings,
 		"pause stops ticks, resume forgives them":                   testPause,
+		"pause that comes late undoes no resume":                    testPauseLate,
 		"one-off jobs are put once":                                 testPut,
 		"one-off jobs are claimed once":                             testOneOff,
 		"names keep apart":                                          testNames,
