@@ -179,4 +179,8 @@ func testStartLate(s *suite) {
 	s.stands("begins from before it was given up", "j", "o1", time.Time{})
 	third := s.begins(p, second.Add(time.Microsecond))
 	s.stands("a begin after it was given up", "j", "o1", third.Started)
+	fourth := start
+	start.Run.Started, fourth.Run.Started = third.Started, third.Started.Add(time.Microsecond)
+	s.must(errors.Join(s.store.Start(s.ctx, []jobs.Start{fourth, start})...))
+	s.stands("the earlier of two begins together", "j", "o1", fourth.Run.Started)
 }

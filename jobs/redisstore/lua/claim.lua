@@ -118,7 +118,7 @@ for i, job in ipairs(jobs) do
     if what == 'oneoff' then
       status = claimOneOff(extra, due)
     elseif what == 'manual' then
-      remember(extra)
+      if id ~= '' then remember(extra) end
     else
       status = claimTick(i, job, prev, due, what == 'owed', epoch)
       if status == 1 then

@@ -39,9 +39,9 @@ local function tell(id, owner, goesOn, notice)
   return asked
 end
 
--- hasBegun reports whether a run has begun after a time.
+-- hasBegun reports whether a run has begun after a time. What this call puts in flight has not.
 local function hasBegun(id, known)
-  local begin = known ~= '' and redis.call('HGET', KEYS[3], id)
+  local begin = known ~= '' and runs[id] == nil and redis.call('HGET', KEYS[3], id)
   return begin and tonumber(string.match(begin, '^%S+')) > tonumber(known)
 end
 

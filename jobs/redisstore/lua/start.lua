@@ -7,9 +7,9 @@
 --         0  it is not in flight under this owner, or was given up after this begin
 --         or the notice (JSON) of somebody who wants it to end
 local told = redis.call('EXISTS', KEYS[4]) == 1
-local ids, answer, begun, leases = {}, {}, {}, {}
+local ids, answer, begun, leases, stands = {}, {}, {}, {}, {}
 for i = 2, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
-local stands = mget(KEYS[2], ids)
+for i, begin in ipairs(mget(KEYS[2], ids)) do stands[ids[i]] = begin end
 
 local function micros(begin) return tonumber(string.match(begin, '^%S+')) end
 
@@ -25,7 +25,9 @@ for i, owner in ipairs(mget(KEYS[1], ids)) do
     answer[i] = told and cancelled(KEYS[4], ids[i]) or 1
   end
   if answer[i] == 1 then
-    if not stands[i] or micros(stands[i]) <= micros(ARGV[at + 2]) then
+    local stand = stands[ids[i]]
+    if not stand or micros(stand) <= micros(ARGV[at + 2]) then
+      stands[ids[i]] = ARGV[at + 2]
       begun[#begun + 1] = ids[i]
       begun[#begun + 1] = ARGV[at + 2]
     end
