@@ -11,6 +11,7 @@ import (
 
 	. "github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/jobstest"
+	jobmem "github.com/lockgen/lockgen/jobs/memstore"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
@@ -94,12 +95,15 @@ func TestScheduler_lateCopies(t *testing.T) {
 	for name, test := range map[string]struct {
 		start, finish bool // which calls are late
 		reaches       bool // the start has reached the store, only its answer was lost
+		setBack       bool // the store's clock, after the run was given up
 		begins        bool // the node begins the run before
 		want          []string
 	}{
 		"a hand-back, after the run has begun":              {finish: true, begins: true, want: []string{"n0"}},
 		"a hand-back after a begin without an answer":       {finish: true, reaches: true, begins: true, want: []string{"n0"}},
 		"a hand-back and the start before it":               {start: true, finish: true, begins: true, want: []string{"n0"}},
+		"a hand-back from before the clock was set back":    {finish: true, reaches: true, setBack: true, begins: true, want: []string{"n0"}},
+		"a start from before the clock was set back":        {start: true, finish: true, setBack: true, begins: true, want: []string{"n0"}},
 		"a start, after the run was given up":               {start: true, want: []string{"n1"}},
 		"nothing, after a start that has reached the store": {reaches: true, want: []string{"n1"}},
 	} {
@@ -109,6 +113,8 @@ func TestScheduler_lateCopies(t *testing.T) {
 				var b begins
 				var noStart atomic.Bool
 				var handedBack atomic.Int32
+				var back atomic.Int64
+				c.Store = jobmem.NewAt(func() time.Time { return time.Now().Add(-time.Duration(back.Load())) })
 				store := &slowCalls{Store: c.Store}
 				store.slowStart = func(st Start) bool {
 					if noStart.Load() && test.reaches {
@@ -127,6 +133,10 @@ func TestScheduler_lateCopies(t *testing.T) {
 					time.Sleep(time.Second)
 				}
 				noStart.Store(false)
+				if test.setBack {
+					back.Store(int64(time.Minute))
+					time.Sleep(20 * time.Second) // the node hears of it
+				}
 				if !test.start {
 					store.mu.Lock()
 					store.late = store.late[len(store.late)-1:] // the hand-back
