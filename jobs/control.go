@@ -37,8 +37,13 @@ func (s *Scheduler) Pause(ctx context.Context, job, author, reason string) error
 	author, reason = plain(author, maxAuthor), plain(reason, maxReason)
 	_, now, err := s.lookAtKnown(ctx, job)
 	var state PauseState
-	if err == nil {
-		state, err = s.cfg.Store.Pause(ctx, job, Pause{Author: author, Reason: reason, At: now})
+	for p := (Pause{Author: author, Reason: reason, At: now}); err == nil; {
+		state, err = s.cfg.Store.Pause(ctx, job, p)
+		resumed := time.UnixMicro(state.Version).UTC()
+		if state.Pause != nil || !resumed.After(p.At) {
+			break
+		}
+		p.At = resumed // somebody was faster, or the store's clock was set back
 	}
 	if err != nil {
 		return fmt.Errorf("pause job %q: %w", brief(job), err)

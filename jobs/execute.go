@@ -45,7 +45,7 @@ func (s *Scheduler) begin(h *host, e *entry, p *InFlight) (context.Context, *liv
 
 func (s *Scheduler) execute(ctx context.Context, l *live, h *host, e *entry, p *InFlight) {
 	for again, denied := 0, 0; ; {
-		x := &attempt{s: s, host: h, e: e, live: l, p: p, again: again, denied: denied}
+		x := &attempt{s: s, host: h, e: e, live: l, p: p, again: again, denied: denied, lastStart: p.Void}
 		next := x.do(ctx)
 		var nextCtx context.Context
 		var nextLive *live
@@ -81,6 +81,8 @@ type attempt struct {
 	again  int  // how often it was made before, and given up before it began
 	denied int  // how often the store did not know it then, and knew it at once after that
 	gone   bool // the store does not know it
+
+	lastStart time.Time // Run.Started of the last Start that this node has sent for the run, before this attempt too
 }
 
 // do goes through the attempt and returns the one that is to follow.
@@ -132,14 +134,15 @@ func (x *attempt) do(ctx context.Context) *InFlight {
 // run the tick again, thinking that it had not begun.
 func (x *attempt) start(ctx context.Context) bool {
 	for wait := minBackoff; ; wait = min(2*wait, maxPause) {
-		x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed)
+		x.p.Run.Started = x.nextStart()
 		err := x.e.part.starts.do(ctx, Start{Run: x.p.Run, Owner: x.s.session, Lease: x.s.lease})
 		x.gone = errors.Is(err, ErrGone)
 		if ctx.Err() == nil { // else what it said says nothing about the store
 			x.e.part.heardOfRun(starting, &x.p.Run, x.contradiction(err))
 		}
 		if err == nil && x.s.live.begin(ctx, x.live, &x.p.Run) {
-			x.p.Run.Started = x.e.part.clock.beginning(x.p.Run.Claimed) // the work begins after the answer
+			// The work begins after the answer.
+			x.p.Run.Started = latest(x.lastStart, x.e.part.clock.beginning(x.p.Run.Claimed))
 			return true
 		}
 		var cancelled *CancelledError
@@ -151,6 +154,13 @@ func (x *attempt) start(ctx context.Context) bool {
 			return false
 		}
 	}
+}
+
+// nextStart is when the run begins. It is later than all earlier tries to begin it, also if the store's clock was set
+// back: by that the store tells what comes late.
+func (x *attempt) nextStart() time.Time {
+	x.lastStart = latest(x.lastStart.Add(time.Microsecond), x.e.part.clock.beginning(x.p.Run.Claimed))
+	return x.lastStart
 }
 
 // contradiction is the answer to the start of a run, or what is wrong with it: a store that has put the run in flight

@@ -71,17 +71,27 @@ func (x *attempt) giveUp(ctx context.Context) *InFlight {
 		return nil
 	}
 	x.delay()
-	next := *x.p
-	next.Run.Started, next.Run.Fence = time.Time{}, 0
-	f := Finish{Run: next.Run, Owner: x.s.session, Next: &next, Lease: x.s.lease, Keep: x.s.cfg.History}
+	f := x.handBack()
+	next := f.Next
 	draining := x.host.waiting.Err() != nil
 	if draining {
 		next.Owner, next.PassedOn = Nobody, true
 	}
-	if done, _ := x.tell(&f); !done || draining {
+	if done, _ := x.tell(f); !done || draining {
 		return nil
 	}
 	return f.Next // nil if the run was completed after all
+}
+
+// handBack is the Finish by which the attempt, which has not begun, gives its run up to this node. Copies of it, and of
+// the starts that were sent before it, may reach the store when the run has begun in a later attempt: each says which
+// starts it knows of.
+func (x *attempt) handBack() *Finish {
+	next := *x.p
+	next.Run.Started, next.Run.Fence, next.Void = time.Time{}, 0, x.lastStart
+	f := &Finish{Run: next.Run, Owner: x.s.session, Next: &next, Lease: x.s.lease, Keep: x.s.cfg.History}
+	f.Run.Started = x.lastStart
+	return f
 }
 
 // tell finishes the claim in the store, however long that takes until the end of the drain: a run that is not recorded

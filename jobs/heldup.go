@@ -60,10 +60,9 @@ func (e *entry) heldUpAt(f InFlight, now time.Time) time.Time {
 // becomePatient has the tick, and those that this node claims within the grace, wait for the lock. The store has to
 // know, so that no other tick takes it for one that was held up.
 func (x *attempt) becomePatient(ctx context.Context, since time.Time) bool {
-	next := *x.p
-	next.Patient, next.HeldUp = true, since
-	f := Finish{Run: next.Run, Owner: x.s.session, Next: &next, Lease: x.s.lease, Keep: x.s.cfg.History}
-	if err := x.e.part.finishes.do(ctx, f); err != nil {
+	f := x.handBack()
+	f.Next.Patient, f.Next.HeldUp = true, since
+	if err := x.e.part.finishes.do(ctx, *f); err != nil {
 		return false
 	}
 	x.p.Patient, x.p.HeldUp = true, since

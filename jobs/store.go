@@ -18,7 +18,8 @@ import (
 // microsecond.
 //
 // A call whose answer was lost may be repeated. The repeated call gives the answer of the first one, unless something
-// else has happened to the run since.
+// else has happened to the run since. A copy of a call may also come late, when its caller has made others since. It must
+// not make a run that has begun one that has not.
 //
 // # Records
 //
@@ -109,11 +110,12 @@ type Store interface {
 	Epochs(ctx context.Context, jobs []string) ([]string, error)
 
 	// Claim moves cursors and puts runs in flight. The first case that applies decides:
-	//   - InFlight is in flight already under the same owner: ClaimWon (a repeated call)
+	//   - InFlight is in flight already under the same owner: ClaimWon (a repeated call), and the run stays as it is
 	//   - OneOff is set: ClaimTaken if no such one-off job waits, or if it is changed or put again at this moment, also in
 	//     a transaction of the application; ClaimEarly if Due is later than the store's time; else it waits no longer,
 	//     InFlight is in flight: ClaimWon
-	//   - Manual is set: InFlight is in flight, the cursor stays: ClaimWon
+	//   - Manual is set: InFlight is in flight, the cursor stays: ClaimWon. If a Manual claim has put it in flight within
+	//     the last day it stays as it is, or ended: ClaimWon
 	//   - the job is unknown: ClaimUnknown
 	//   - Epoch is set, and is not that of the job: ClaimStale
 	//   - the cursor is not Prev: ClaimTaken
@@ -126,8 +128,9 @@ type Store interface {
 	// in flight, the status is ClaimBusy. A claim whose status is not ClaimWon changes nothing else.
 	Claim(ctx context.Context, claims []Claim) []Claimed
 
-	// Start records that runs begin. The error is ErrGone if the run is not in flight under this owner. It is a
-	// *CancelledError, and nothing changes, if somebody has asked for the run to end.
+	// Start records that runs begin. The error is ErrGone if the run is not in flight under this owner, or if Started is
+	// not after InFlight.Void. It is a *CancelledError, and nothing changes, if somebody has asked for the run to end. A
+	// begin that is recorded already stays if it is later: the owner counts its Starts of a run up by Started.
 	Start(ctx context.Context, starts []Start) []error
 
 	// Finish ends runs. The run is no longer in flight, and its record is kept. If its Outcome is empty, the run is
@@ -136,6 +139,9 @@ type Store interface {
 	// owner is alive. An owner whose orphan was ended finds a Notice in its next Heartbeat. If somebody has asked for
 	// the run to end, the error is a *CancelledError, Run.CancelAsked of its record says so, and a Next with another ID
 	// is not put in flight; the rest is done. A Next with the same ID keeps the notice.
+	// If Next has the same ID and owner, or the outcome is OutcomeLost, Run.Started is when the run has begun at the latest
+	// as far as the caller knows; for its owner, that is what its last Start said. If the run has begun later, nothing
+	// changes: the call comes late. The error is nil in the first case, as for the earlier copy, and ErrGone in the other.
 	// If the run was completed in a transaction, only a Finish with OutcomeOK and without Next ends it. The error of
 	// others is ErrCompleted, and nothing changes.
 	Finish(ctx context.Context, finishes []Finish) []error
@@ -170,8 +176,9 @@ type Store interface {
 	Failures(ctx context.Context, limit int) ([]Run, error)
 
 	// Pause stops a job's ticks from being claimed. It replaces an existing pause, except for its At. Each pause and
-	// each resume has a higher version than the one before. It returns the state that applies then. The error is
-	// ErrUnknownJob if the job was never registered.
+	// each resume has a higher version than the one before: the time of it in µs since the epoch, or one more than the
+	// last. If the last one was a resume whose version is above At, the pause comes late, and nothing changes. It returns
+	// the state that applies then. The error is ErrUnknownJob if the job was never registered.
 	Pause(ctx context.Context, job string, p Pause) (PauseState, error)
 
 	// Resume ends the pause with this version. The job's cursor becomes the store's time if that is later, and record
@@ -239,6 +246,7 @@ type InFlight struct {
 	Patient    bool   `json:"patient,omitempty"`    // it waits for the lock for a while, which such a run may hold
 	// HeldUp is when the last held-up run began, among the runs that this one waits for patiently.
 	HeldUp   time.Time `json:"heldUp,omitzero"`
+	Void     time.Time `json:"void,omitzero"`      // what the last Start said before the run was given up; see Store.Start
 	PassedOn bool      `json:"passedOn,omitempty"` // a node that is shutting down passed it on to any other
 	Program  string    `json:"program,omitempty"`  // whose nodes it is for; "": any that have the job
 

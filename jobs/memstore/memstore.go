@@ -83,6 +83,9 @@ func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
 	results := make([]jobs.Claimed, len(claims))
 	for i, c := range claims {
 		results[i].Err = s.do(ctx, func(now time.Time) error {
+			if c.Manual {
+				s.forgetPast(now)
+			}
 			results[i] = s.state.Claim(c, now)
 			return nil
 		})
@@ -153,10 +156,15 @@ func (s *Store) Put(ctx context.Context, o jobs.OneOff) error {
 		return err
 	}
 	return s.do(ctx, func(now time.Time) error {
-		maps.DeleteFunc(s.state.Past, func(_ string, at time.Time) bool { return now.Sub(at) > jobs.OneOffRetention })
+		s.forgetPast(now)
 		s.state.Put(o, now)
 		return nil
 	})
+}
+
+// forgetPast forgets what was claimed long ago. It needs mu.
+func (s *Store) forgetPast(now time.Time) {
+	maps.DeleteFunc(s.state.Past, func(_ string, at time.Time) bool { return now.Sub(at) > jobs.OneOffRetention })
 }
 
 // Withdraw implements [jobs.Store].

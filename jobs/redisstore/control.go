@@ -22,7 +22,7 @@ func (s *Store) one(ctx context.Context, doing string, script *script, keys []st
 
 func (s *Store) Pause(ctx context.Context, job string, p jobs.Pause) (jobs.PauseState, error) {
 	at := s.shards[shardOf(job)]
-	call := scriptCall{Keys: []string{at.cursors, at.paused, at.stamp, at.pausing}, Args: []any{job, encodeJSON(p)}}
+	call := scriptCall{Keys: []string{at.cursors, at.paused, at.stamp, at.pausing}, Args: []any{job, encodeJSON(p), micros(p.At)}}
 	return s.switchPause(ctx, job, "write its pause", pauseScript, call, jobs.ErrUnknownJob)
 }
 

@@ -57,7 +57,7 @@ func (s *Store) claimCall(g shardGroup, claims []jobs.Claim) scriptCall {
 		case c.OneOff != "":
 			what, extra = "oneoff", c.OneOff
 		case c.Manual:
-			what = "manual"
+			what, extra = "manual", askedFor(c.InFlight)
 		case c.Owed:
 			what = "owed"
 		}
@@ -80,6 +80,15 @@ func (s *Store) claimCall(g shardGroup, claims []jobs.Claim) scriptCall {
 			skipped, extra, c.Epoch, owe)
 	}
 	return scriptCall{Keys: keys, Args: args}
+}
+
+// askedFor is what a run that somebody has asked for is remembered by, as one-off jobs are by their IDs. None of those is
+// such a text.
+func askedFor(p *jobs.InFlight) string {
+	if p == nil {
+		return ""
+	}
+	return "\x00" + p.Run.ID
 }
 
 func (s *Store) Start(ctx context.Context, starts []jobs.Start) []error {
@@ -112,11 +121,11 @@ func (s *Store) Finish(ctx context.Context, finishes []jobs.Finish) []error {
 func (s *Store) finishCall(g shardGroup, finishes []jobs.Finish) scriptCall {
 	at := s.shards[g.shard]
 	keys := []string{at.flight, at.owner, at.begun, at.alive, at.notices, at.failures, at.latest, at.failing, at.never}
-	args := make([]any, 0, 3+9*len(g.indices))
+	args := make([]any, 0, 3+11*len(g.indices))
 	args = append(args, jobs.JobRetention.Milliseconds(), finishes[g.indices[0]].Lease.Microseconds(), jobs.KeptFailures)
 	for _, i := range g.indices {
 		f := &finishes[i]
-		orphan, record, notice, id, owner, next := "0", "", "", "", "", ""
+		orphan, record, notice, id, owner, next, begun, void := "0", "", "", "", "", "", "", ""
 		if f.Orphan {
 			orphan = "1"
 		}
@@ -133,7 +142,13 @@ func (s *Store) finishCall(g shardGroup, finishes []jobs.Finish) scriptCall {
 		if f.Next != nil {
 			id, owner, next = f.Next.Run.ID, f.Next.Owner, encodeInFlight(f.Next)
 		}
-		args = append(args, f.Run.ID, f.Owner, orphan, record, f.Keep, notice, id, owner, next)
+		if f.Run.Outcome == jobs.OutcomeLost || id == f.Run.ID && owner == f.Owner {
+			begun = micros(f.Run.Started)
+		}
+		if f.Next != nil && !f.Next.Void.IsZero() {
+			void = micros(f.Next.Void)
+		}
+		args = append(args, f.Run.ID, f.Owner, orphan, record, f.Keep, notice, id, owner, next, begun, void)
 	}
 	return scriptCall{Keys: keys, Args: args}
 }

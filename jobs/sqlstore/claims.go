@@ -125,6 +125,9 @@ func (n *need) claim(c *jobs.Claim) {
 	if c.OneOff != "" {
 		n.oneOffs.add(c.OneOff)
 	}
+	if c.Manual && c.InFlight != nil {
+		n.oneOffs.add(ledger.AskedFor(c.InFlight.Run.ID))
+	}
 	if c.Owed {
 		n.runsOf.add(c.Job)
 	}

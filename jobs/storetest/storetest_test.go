@@ -119,12 +119,27 @@ var brokenStores = map[string]struct {
 	"missed are not counted":     {broken{claim: func(c *jobs.Claim) { c.Missed = 0 }}, "claim_records_what_is_skipped"},
 	"on demand moves the cursor": {broken{claim: func(c *jobs.Claim) { c.Manual = false }}, "claim_on_demand_leaves_the_cursor_alone"},
 	"all records are kept":       {broken{finish: func(f *jobs.Finish) { f.Keep = 1000 }}, "runs_are_capped,_latest_first"},
-	"orphans need no lease":      {broken{finish: func(f *jobs.Finish) { f.Orphan = false }}, "finish_of_an_orphan_waits_for_its_owner's_lease"},
-	"what follows is forgotten":  {broken{finish: func(f *jobs.Finish) { f.Next = nil }}, "finish_records_once"},
-	"gone is no error":           {broken{finished: func(error) error { return nil }}, "finish_records_once"},
-	"fences are doubles":         {broken{start: func(s *jobs.Start) { s.Run.Fence &^= 0xff }}, "start_notes_the_begin"},
-	"no orphans":                 {broken{reply: func(p *jobs.HeartbeatReply) { p.Orphans = nil }}, "heartbeat_keeps_runs_and_tells_of_orphans"},
-	"no notices":                 {broken{reply: func(p *jobs.HeartbeatReply) { p.Notices = nil }}, "heartbeat_tells_of_notices"},
+	"hand-backs are never late": {broken{finish: func(f *jobs.Finish) {
+		if f.Run.Outcome == "" {
+			f.Run.Started = time.Now().Add(time.Hour)
+		}
+	}}, "finish_that_comes_late_undoes_no_begin"},
+	"losses are never late": {broken{finish: func(f *jobs.Finish) {
+		if f.Run.Outcome == jobs.OutcomeLost {
+			f.Run.Started = time.Now().Add(time.Hour)
+		}
+	}}, "finish_as_lost_holds_for_what_is_known"},
+	"nothing is given up": {broken{finish: func(f *jobs.Finish) {
+		if f.Next != nil {
+			f.Next.Void = time.Time{}
+		}
+	}}, "start_that_comes_late_begins_nothing"},
+	"orphans need no lease":     {broken{finish: func(f *jobs.Finish) { f.Orphan = false }}, "finish_of_an_orphan_waits_for_its_owner's_lease"},
+	"what follows is forgotten": {broken{finish: func(f *jobs.Finish) { f.Next = nil }}, "finish_records_once"},
+	"gone is no error":          {broken{finished: func(error) error { return nil }}, "finish_records_once"},
+	"fences are doubles":        {broken{start: func(s *jobs.Start) { s.Run.Fence &^= 0xff }}, "start_notes_the_begin"},
+	"no orphans":                {broken{reply: func(p *jobs.HeartbeatReply) { p.Orphans = nil }}, "heartbeat_keeps_runs_and_tells_of_orphans"},
+	"no notices":                {broken{reply: func(p *jobs.HeartbeatReply) { p.Notices = nil }}, "heartbeat_tells_of_notices"},
 	"oldest first": {broken{runs: func(r []jobs.Run) []jobs.Run {
 		for i, k := 0, len(r)-1; i < k; i, k = i+1, k-1 {
 			r[i], r[k] = r[k], r[i]

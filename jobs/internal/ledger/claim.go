@@ -7,16 +7,22 @@ import (
 	"github.com/lockgen/lockgen/jobs"
 )
 
-// Claim makes one claim. It needs the job, the run by its ID, the one-off job, and for Claim.Owed the runs in flight of
-// the job.
+// Claim makes one claim. It needs the job, the run by its ID, the one-off job, for Claim.Owed the runs in flight of the
+// job, and for Claim.Manual what is known of AskedFor.
 func (s *State) Claim(c jobs.Claim, now time.Time) jobs.Claimed {
 	j := s.job(c.Job)
 	status := s.decide(j, &c, now)
-	if status == jobs.ClaimWon && !s.repeated(&c) {
+	switch {
+	case status != jobs.ClaimWon:
+	case s.repeated(&c):
+		s.extend(c.InFlight.Owner, now, c.Lease)
+	default:
 		switch {
 		case c.OneOff != "":
 			delete(s.Waiting, c.OneOff)
 			s.Past[c.OneOff] = now
+		case c.Manual && c.InFlight != nil:
+			s.Past[AskedFor(c.InFlight.Run.ID)] = now
 		case !c.Manual:
 			j.move(&c)
 			j.Missed += c.Missed
@@ -24,20 +30,25 @@ func (s *State) Claim(c jobs.Claim, now time.Time) jobs.Claimed {
 				j.record(*c.Skipped, c.Keep, now)
 			}
 		}
-	}
-	if status == jobs.ClaimWon && c.InFlight != nil {
-		s.hold(*c.InFlight, now, c.Lease)
+		if c.InFlight != nil {
+			s.hold(*c.InFlight, now, c.Lease)
+		}
 	}
 	return jobs.Claimed{Status: status, Cursor: j.Cursor, Owed: slices.Clone(j.Owed), Now: now}
 }
 
-// repeated reports whether an earlier call has put the run in flight.
+// AskedFor is the key in State.Past of a run that somebody has asked for. No one-off job has such an ID.
+func AskedFor(run string) string { return "\x00" + run }
+
+// repeated reports whether an earlier call has put the run in flight. One that somebody has asked for may have ended
+// since, or have another owner.
 func (s *State) repeated(c *jobs.Claim) bool {
 	if c.InFlight == nil {
 		return false
 	}
-	_, ok := s.owned(c.InFlight.Run.ID, c.InFlight.Owner)
-	return ok
+	_, known := s.Past[AskedFor(c.InFlight.Run.ID)]
+	_, owned := s.owned(c.InFlight.Run.ID, c.InFlight.Owner)
+	return owned || c.Manual && known
 }
 
 func (s *State) decide(j *Job, c *jobs.Claim, now time.Time) jobs.ClaimStatus {

@@ -21,7 +21,7 @@ type State struct {
 	Alive    map[string]time.Time     // until when the lease of a session lasts
 	Notices  map[string]Notice        // by run
 	Waiting  map[string]jobs.OneOff   // by ID
-	Past     map[string]time.Time     // one-off jobs that were claimed, by ID: when
+	Past     map[string]time.Time     // one-off jobs that were claimed, by ID, and runs, by AskedFor: when
 	Failures []jobs.Run               // records that say of a failure, oldest first; those that come are added
 }
 

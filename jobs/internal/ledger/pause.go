@@ -12,8 +12,11 @@ func (s *State) Pause(job string, p jobs.Pause, now time.Time) (jobs.PauseState,
 	if j == nil || j.Cursor.IsZero() {
 		return jobs.PauseState{}, jobs.ErrUnknownJob
 	}
-	if p.At = p.At.UTC().Truncate(time.Microsecond); j.Paused != nil {
+	switch p.At = p.At.UTC().Truncate(time.Microsecond); {
+	case j.Paused != nil:
 		p.At = j.Paused.At
+	case j.Switched > 0 && p.At.UnixMicro() < j.Switched: // it comes late
+		return jobs.PauseState{Job: job, Version: j.Switched}, nil
 	}
 	j.Switched = max(now.UnixMicro(), j.Switched+1)
 	p.Version = j.Switched

@@ -9,13 +9,16 @@ import (
 // Start notes that a run begins. It needs the run and its notice.
 func (s *State) Start(b jobs.Start, now time.Time) error {
 	p, ok := s.owned(b.Run.ID, b.Owner)
-	if !ok {
+	at := b.Run.Started.UnixMicro()
+	if !ok || at <= p.Void.UnixMicro() && !p.Void.IsZero() {
 		return jobs.ErrGone
 	}
 	if n, told := s.Notices[b.Run.ID]; told && n.Owner == "" {
 		return &jobs.CancelledError{Notice: n.Notice}
 	}
-	p.Run.Started, p.Run.Fence = b.Run.Started, b.Run.Fence
+	if at >= p.Run.Started.UnixMicro() { // else an earlier call comes late
+		p.Run.Started, p.Run.Fence = b.Run.Started, b.Run.Fence
+	}
 	s.hold(p, now, b.Lease)
 	return nil
 }
@@ -23,13 +26,19 @@ func (s *State) Start(b jobs.Start, now time.Time) error {
 // Finish ends a run. It needs the job, the run and what follows, the run's notice, and the lease of the owner of an
 // orphan.
 func (s *State) Finish(f jobs.Finish, now time.Time) error {
-	if f.Next != nil && (f.Next.Run.ID != f.Run.ID || f.Next.Owner != f.Owner) {
+	goesBack := f.Next != nil && f.Next.Run.ID == f.Run.ID && f.Next.Owner == f.Owner
+	if f.Next != nil && !goesBack {
 		if _, repeated := s.owned(f.Next.Run.ID, f.Next.Owner); repeated {
 			return nil
 		}
 	}
 	p, ok := s.owned(f.Run.ID, f.Owner)
 	if !ok || f.Orphan && s.Alive[f.Owner].After(now) {
+		return jobs.ErrGone
+	}
+	if begun := p.Run.Started.UnixMicro() > f.Run.Started.UnixMicro(); begun && goesBack {
+		return nil // an earlier call has handed it back
+	} else if begun && f.Run.Outcome == jobs.OutcomeLost {
 		return jobs.ErrGone
 	}
 	if p.Completed && (f.Run.Outcome != jobs.OutcomeOK || f.Next != nil) {

@@ -6,7 +6,7 @@
 -- ARGV  1 expiry (ms), 2 lease (µs), 3 records to keep, 4 how long one-off jobs are remembered (µs), then twelve for each
 --       claim: what ('tick', 'owed', 'manual' or 'oneoff'), job, expected cursor, tick, due (all µs), run ('': only move the cursor),
 --       its owner, its JSON, record of skipped ticks (JSON; '': none), for a tick the number of ticks missed, for a
---       one-off job its ID, the epoch that it was planned in ('': any), what is owed besides
+--       one-off job its ID, for a run on demand what it is remembered by, the epoch that it was planned in ('': any), what is owed besides
 --       (span; '': nothing), or 'done' for the last of a span
 -- Returns {now (µs), then status, cursor and what is owed of each claim}; the status is
 --         1  claimed, now or by an earlier call
@@ -30,8 +30,17 @@ end
 local moved, flights, owned, leases, missed = {}, {}, {}, {}, {}
 local records, skips = 17, {}
 
--- isRepeated reports whether an earlier call has put the run in flight.
-local function isRepeated(id, owner) return id ~= '' and redis.call('HGET', KEYS[5], id) == owner end
+-- isRepeated reports whether an earlier call has put the run in flight. One on demand may have ended since, or have another
+-- owner: name is what it is remembered by.
+local function isRepeated(id, owner, name)
+  if id == '' then return false end
+  return redis.call('HGET', KEYS[5], id) == owner or name and redis.call('ZSCORE', KEYS[9], name)
+end
+
+local function remember(name)
+  redis.call('ZADD', KEYS[9], int(t), name)
+  redis.call('ZREMRANGEBYSCORE', KEYS[9], '-inf', int(t - ARGV[4]))
+end
 
 -- isCatchingUp reports whether a run of the job for a tick that was owed is in flight, those of this batch included.
 local running
@@ -66,8 +75,7 @@ local function claimOneOff(name, due)
   if due > t then return 3 end
   redis.call('ZREM', KEYS[8], name)
   redis.call('HDEL', KEYS[7], name)
-  redis.call('ZADD', KEYS[9], int(t), name)
-  redis.call('ZREMRANGEBYSCORE', KEYS[9], '-inf', int(t - ARGV[4]))
+  remember(name)
   return 1
 end
 
@@ -106,10 +114,12 @@ for i, job in ipairs(jobs) do
     ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], ARGV[at + 8], ARGV[at + 9], ARGV[at + 10], ARGV[at + 11]
   local status = 1
   -- A run that is in flight has moved its cursor, so where that is as expected there is nothing to be asked.
-  if what == 'tick' and cursors[job] == prev or not isRepeated(id, owner) then
+  if what == 'tick' and cursors[job] == prev or not isRepeated(id, owner, what == 'manual' and extra) then
     if what == 'oneoff' then
       status = claimOneOff(extra, due)
-    elseif what ~= 'manual' then
+    elseif what == 'manual' then
+      if id ~= '' then remember(extra) end
+    else
       status = claimTick(i, job, prev, due, what == 'owed', epoch)
       if status == 1 then
         if what == 'owed' then
@@ -126,6 +136,8 @@ for i, job in ipairs(jobs) do
       end
     end
     if status == 1 and id ~= '' then hold(id, owner, run) end
+  else
+    leases[owner] = true
   end
   if skipped ~= '' then records = records + 1 end
   answer[#answer + 1] = status

@@ -2,19 +2,20 @@
 --
 -- KEYS  1 flight, 2 owner, 3 begun, 4 alive, 5 notices, 6 failures, 7 latest, 8 failing, 9 never, 10… one
 --       list of records for each run with a record
--- ARGV  1 expiry (ms), 2 lease (µs), 3 how many failures to keep, then nine for each run: run, its owner, '1' to end it only
+-- ARGV  1 expiry (ms), 2 lease (µs), 3 how many failures to keep, then eleven for each run: run, its owner, '1' to end it only
 --       if that is not alive, record (see record; '': none; '!' in front: it failed), records to keep, notice for the owner (JSON; '': none), and what follows: run
---       ('': nothing), its owner, its JSON
+--       ('': nothing), its owner, its JSON; when the run has begun at the latest (µs; '': that does not
+--       matter), and up to when its begins are void from now on (µs; '': none)
 -- Returns for each run
 --         1  done, now or by an earlier call
---         0  it is not in flight under this owner, or the owner is alive
+--         0  it is not in flight under this owner, or the owner is alive, or it has begun later
 --         or the notice (JSON) of somebody who wanted it to end: all is done, but what follows
 local t = now()
 local answer, leases, records, ended = {}, {}, 10, {}
 
 -- What is in flight, as far as this call asks; it is written at the end.
 local ids, owners, runs, changed = {}, {}, {}, {}
-for at = 4, #ARGV, 9 do
+for at = 4, #ARGV, 11 do
   ids[#ids + 1] = ARGV[at]
   if ARGV[at + 6] ~= '' then ids[#ids + 1] = ARGV[at + 6] end
 end
@@ -38,11 +39,18 @@ local function tell(id, owner, goesOn, notice)
   return asked
 end
 
+-- hasBegun reports whether a run has begun after a time. What this call puts in flight has not.
+local function hasBegun(id, known)
+  local begin = known ~= '' and runs[id] == nil and redis.call('HGET', KEYS[3], id)
+  return begin and tonumber(string.match(begin, '^%S+')) > tonumber(known)
+end
+
 local function finish(at)
   local id, owner, orphan, nextID, nextOwner = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 6], ARGV[at + 7]
   if nextID ~= '' and (nextID ~= id or nextOwner ~= owner) and owners[nextID] == nextOwner then return 1 end
   if owners[id] ~= owner then return 0 end
   if orphan == '1' and tonumber(redis.call('HGET', KEYS[4], owner) or 0) > t then return 0 end
+  if hasBegun(id, ARGV[at + 9]) then return nextID == id and nextOwner == owner and 1 or 0 end
   put(id, false, false)
   local asked, run = tell(id, owner, nextID == id, ARGV[at + 5]), ARGV[at + 3]
   local failed = string.sub(run, 1, 1) == '!'
@@ -57,6 +65,10 @@ local function finish(at)
   end
   if failed then record(KEYS[6], run, tonumber(ARGV[3]), ARGV[1]) end
   if asked then return asked end
+  if ARGV[at + 10] ~= '' and not cancelled(KEYS[5], id) then
+    redis.call('HSET', KEYS[5], nextID, int(t) .. ' ! ' .. ARGV[at + 10])
+    told = true
+  end
   if nextID ~= '' then
     put(nextID, nextOwner, ARGV[at + 8])
     leases[nextOwner] = true
@@ -64,7 +76,7 @@ local function finish(at)
   return 1
 end
 
-for at = 4, #ARGV, 9 do
+for at = 4, #ARGV, 11 do
   answer[#answer + 1] = finish(at)
   if ARGV[at + 3] ~= '' then records = records + 1 end
 end

@@ -14,7 +14,8 @@
 --   owner    hash   run -> the session that it belongs to
 --   begun    hash   run -> when it began (µs), a blank, and its fence
 --   alive    hash   session -> until when its lease holds (µs)
---   notices  hash   run -> when (µs), for which owner ('*': whoever has the run), and notice as JSON, with blanks between them
+--   notices  hash   run -> when (µs), for which owner ('*': whoever has the run), and notice as JSON, with blanks between
+--                   them; or when, '!', and up to when its begins are void (µs)
 --   oneoffs  hash   one-off job -> it, as JSON
 --   due      zset   one-off job -> its time (µs)
 --   past     zset   one-off job -> when it was claimed (µs)
@@ -96,6 +97,12 @@ end
 local function cancelled(notices, id)
   local text = redis.call('HGET', notices, id)
   return text and string.match(text, '^%d+ %* (.*)$')
+end
+
+-- void returns up to when the begins of a run are void, nil if that was never said. A wish that the run ends takes its place.
+local function void(notices, id)
+  local text = redis.call('HGET', notices, id)
+  return text and string.match(text, '^%d+ ! (%d+)$')
 end
 
 -- nextVersion is above that of the last pause or resume.

@@ -1,12 +1,17 @@
--- Pauses a job. One that is paused already stays so since when it was.
+-- Pauses a job. One that is paused already stays so since when it was. One that was resumed since the pause was asked for stays
+-- resumed.
 --
 -- KEYS  1 cursors, 2 paused, 3 stamp, 4 pausing
--- ARGV  1 job, 2 the pause (JSON)
--- Returns what is kept of the pause, '' if the job is not known
+-- ARGV  1 job, 2 the pause (JSON), 3 when it was asked for (µs)
+-- Returns what is kept of the pause, or of the resume, '' if the job is not known
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return '' end
 local last = redis.call('HGET', KEYS[2], ARGV[1])
 local new, old = cjson.decode(ARGV[2]), last and string.match(last, '^%d+ ({.*)$')
-if old then new.at = cjson.decode(old).at end
+if old then
+  new.at = cjson.decode(old).at
+elseif last and tonumber(ARGV[3]) < tonumber(string.match(last, '^%d+')) then
+  return last
+end
 local version = nextVersion(last)
 local kept = version .. ' ' .. cjson.encode(new)
 redis.call('HSET', KEYS[2], ARGV[1], kept)

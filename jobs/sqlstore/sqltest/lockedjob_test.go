@@ -93,7 +93,10 @@ func TestStore_lockedJobAlone(t *testing.T) {
 				t.Errorf("%s of the job that was locked: %v", name, err)
 			}
 			if name == "finish" { // the others need the run
-				s.Claim(t.Context(), []jobs.Claim{manual("j", "j@1", "s")})
+				m := jobs.Memory{InFlight: []jobs.InFlight{*manual("j", "j@1", "s").InFlight}, Lease: time.Minute}
+				if err := s.Restore(t.Context(), m); err != nil {
+					t.Error(err)
+				}
 			}
 		}
 	})
