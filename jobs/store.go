@@ -177,8 +177,8 @@ type Store interface {
 
 	// Pause stops a job's ticks from being claimed. It replaces an existing pause, except for its At. Each pause and
 	// each resume has a higher version than the one before: the time of it in µs since the epoch, or one more than the
-	// last. If the last one was a resume whose version is above At, the pause comes late, and nothing changes. It returns
-	// the state that applies then. The error is ErrUnknownJob if the job was never registered.
+	// last. If At is set, and the last one was a resume whose version is above that, the pause comes late, and nothing
+	// changes. It returns the state that applies then. The error is ErrUnknownJob if the job was never registered.
 	Pause(ctx context.Context, job string, p Pause) (PauseState, error)
 
 	// Resume ends the pause with this version. The job's cursor becomes the store's time if that is later, and record

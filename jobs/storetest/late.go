@@ -151,6 +151,12 @@ func testPauseLate(s *suite) {
 	if state := s.pause("j", p); state != resumed || s.look("j").Paused != nil {
 		s.Fatalf("the pause, late: %+v stands, want %+v", state, resumed)
 	}
+	last := s.pause("j", jobs.Pause{Author: "grace"})
+	if last.Pause == nil {
+		s.Fatalf("a pause that does not say when it was asked for: %+v stands, want it", last)
+	}
+	resumed, err = s.store.Resume(s.ctx, "j", last.Version, record, 3)
+	s.must(err)
 	p.At = time.UnixMicro(resumed.Version)
 	if state := s.pause("j", p); state.Pause == nil || state.Version <= resumed.Version || s.look("j").Paused == nil {
 		s.Fatalf("a pause after the resume: %+v stands, want it", state)

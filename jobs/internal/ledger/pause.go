@@ -15,7 +15,7 @@ func (s *State) Pause(job string, p jobs.Pause, now time.Time) (jobs.PauseState,
 	switch p.At = p.At.UTC().Truncate(time.Microsecond); {
 	case j.Paused != nil:
 		p.At = j.Paused.At
-	case j.Switched > 0 && p.At.UnixMicro() < j.Switched: // it comes late
+	case p.At.UnixMicro() > 0 && p.At.UnixMicro() < j.Switched: // it comes late
 		return jobs.PauseState{Job: job, Version: j.Switched}, nil
 	}
 	j.Switched = max(now.UnixMicro(), j.Switched+1)
