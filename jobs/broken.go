@@ -2,8 +2,10 @@ package jobs
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -13,7 +15,7 @@ import (
 
 // This file keeps what a store must not do from ending the process: a call that panics has failed, and so has one that
 // does not answer for each element of what it was given, or whose answer cannot be. The methods of the errors that it
-// returns can be called, and an error that this package looks for in them is not nil.
+// returns can be called, now and later, and an error that this package looks for in them is not nil.
 
 // broken is the error of a call that has not returned.
 func broken(panicked any) error {
@@ -23,50 +25,104 @@ func broken(panicked any) error {
 	return fmt.Errorf("the job store panicked: %s\n%s", cut(panicText(panicked), 200), cut(string(debug.Stack()), 2000))
 }
 
-// sound puts another error in the place of each whose methods fail.
-func sound(errs ...*error) { soundOf("job store", errs) }
-
-// soundOf is sound for the errors of a store.
-func soundOf(store string, errs []*error) {
-	if !slices.ContainsFunc(errs, func(err *error) bool { return *err != nil }) || failureOfMethods(errs) == "" {
-		return
-	}
+// sound puts an error in the place of each whose methods can be called whatever those of the store's do.
+func sound(errs ...*error) {
 	for _, err := range errs {
-		if why := failureOfMethods([]*error{err}); why != "" {
-			*err = fmt.Errorf("the %s has returned an error of type %T, whose methods fail: %s", store, *err, why)
-		}
+		*err = soundOf("job store", *err)
 	}
 }
 
 // soundLock is sound for an error of the locks.
-func soundLock(err error) error {
-	if err == nil {
+func soundLock(err error) error { return soundOf("store of locks", err) }
+
+// soundOf is sound for the error of a store.
+func soundOf(store string, err error) error {
+	switch e := err.(type) {
+	case nil:
 		return nil
+	case *PartsError:
+		if e != nil {
+			return &PartsError{Parts: e.Parts, Of: e.Of, Err: soundOf(store, e.Err)}
+		}
+	case interface{ Unwrap() []error }:
+		if reflect.TypeOf(err) == joinType { // those that read the errors of parts look into it
+			errs := slices.Clone(e.Unwrap())
+			for i := range errs {
+				errs[i] = soundOf(store, errs[i])
+			}
+			return errors.Join(errs...)
+		}
 	}
-	own := err // so that err need not be allocated
-	soundOf("store of locks", []*error{&own})
-	return own
+	if isPlain(err) {
+		return err
+	}
+	var text string
+	found, failure := guard(func() string {
+		text = err.Error()
+		_ = errors.Is(err, errNobodys)
+		return cmp.Or(emptyIn[*CancelledError](err), emptyIn[*PartsError](err), emptyIn[*lockrt.BusyError](err),
+			emptyIn[*nobodysError](err))
+	})
+	if why := cmp.Or(failure, found); why != "" {
+		return fmt.Errorf("the %s has returned an error of type %T, whose methods fail: %s", store, err, why)
+	}
+	return &foreignError{text, err}
 }
 
-// failureOfMethods calls the methods of errors.
-func failureOfMethods(errs []*error) string {
-	found, failure := guard(func() string {
-		for _, err := range errs {
-			if *err == nil {
-				continue
-			}
-			_, _ = (*err).Error(), errors.Is(*err, errNobodys)
-			if found := cmp.Or(
-				emptyIn[*CancelledError](*err), emptyIn[*PartsError](*err), emptyIn[*lockrt.BusyError](*err),
-				emptyIn[*nobodysError](*err),
-			); found != "" {
-				return found
-			}
-		}
-		return ""
-	})
-	return cmp.Or(failure, found)
+var joinType, wrapType, wrapsType, textType = reflect.TypeOf(errors.Join(errNobodys)), reflect.TypeOf(fmt.Errorf("%w", errNobodys)),
+	reflect.TypeOf(fmt.Errorf("%w%w", errNobodys, errNobodys)), reflect.TypeOf(errors.New(""))
+
+// isPlain reports whether all of an error is of kinds whose methods are known not to fail.
+func isPlain(err error) bool {
+	switch e := err.(type) {
+	case *CancelledError:
+		return e != nil
+	case *lockrt.BusyError:
+		return e != nil
+	}
+	switch reflect.TypeOf(err) {
+	case textType, reflect.TypeOf(context.DeadlineExceeded):
+		return true
+	case wrapType:
+		return isPlain(errors.Unwrap(err))
+	case joinType, wrapsType:
+		return !slices.ContainsFunc(err.(interface{ Unwrap() []error }).Unwrap(), func(err error) bool { return !isPlain(err) })
+	}
+	return false
 }
+
+// foreignError is an error with methods of a store, or of its driver. They have not failed once, and may the next time: they
+// are called where that harms nobody.
+type foreignError struct {
+	text  string
+	cause error
+}
+
+func (e *foreignError) Error() string { return e.text }
+
+// Is implements the interface of errors.Is.
+func (e *foreignError) Is(target error) bool {
+	is, _ := guard(func() bool { return errors.Is(e.cause, target) })
+	return is
+}
+
+// As implements the interface of errors.As. What it finds is not nil.
+func (e *foreignError) As(target any) bool {
+	to := reflect.ValueOf(target).Elem()
+	found, _ := guard(func() reflect.Value { // not in target, which is the caller's when this takes too long
+		found := reflect.New(to.Type())
+		if !errors.As(e.cause, found.Interface()) || found.Elem().IsZero() && isNillable(to.Kind()) {
+			return reflect.Value{}
+		}
+		return found.Elem()
+	})
+	if found.IsValid() {
+		to.Set(found)
+	}
+	return found.IsValid()
+}
+
+func isNillable(kind reflect.Kind) bool { return kind == reflect.Pointer || kind == reflect.Interface }
 
 // emptyIn says that errors.As finds a nil E in err, "" if it does not. A struct that wraps a nil pointer is an easy
 // mistake, and so is an As method that answers true and sets nothing: who trusts errors.As would end the process.

@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -43,6 +44,35 @@ type isPanics struct{}
 func (isPanics) Error() string { return "what the job store says" }
 
 func (isPanics) Is(error) bool { panic("Is of the driver") }
+
+// moody panics when it is asked often. Asked for a *CancelledError it sets nothing then.
+type moody struct {
+	cause error
+	n     *atomic.Int32
+}
+
+func (e moody) often() bool { return e.n.Add(1) > 12 }
+
+func (e moody) Error() string {
+	if e.often() {
+		panic("Error of the driver")
+	}
+	return "what the job store says: " + e.cause.Error()
+}
+
+func (e moody) Is(target error) bool {
+	if e.often() {
+		panic("Is of the driver")
+	}
+	return target == e.cause
+}
+
+func (e moody) As(target any) bool {
+	_, cancelled := target.(**CancelledError)
+	return e.often() && cancelled
+}
+
+var moods atomic.Int32
 
 type exits struct{}
 
@@ -136,6 +166,8 @@ func TestScheduler_brokenStore(t *testing.T) {
 		"wraps nil":    func() error { return &wrapsNil[*CancelledError]{} },
 		"nil of parts": func() error { return &wrapsNil[*PartsError]{} },
 		"As is true":   func() error { return isAnything{} },
+		"moody":        func() error { return moody{errFull, new(atomic.Int32)} },
+		"always moody": func() error { return moody{errFull, &moods} },
 	} {
 		for _, call := range []string{"Claim", "Start", "Finish", "Look", "Register", "Heartbeat"} {
 			if call == "Heartbeat" && f == nil {
@@ -176,3 +208,34 @@ func TestScheduler_brokenStore(t *testing.T) {
 		}
 	}
 }
+
+// What a driver has said is still found in the errors of this package, as long as its methods work.
+func TestScheduler_Err_ofTheDriver(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		why := &driverError{code: 53}
+		store := &halfDown{Store: c.Store, why: fmt.Errorf("write: %w", why), only: "Claim Start Finish"}
+		n := c.Node(Config{Store: store}, 0)
+		n.MustAdd(Job{Name: "j", Spec: "* * * * * *", Run: jobstest.Sleep(0)})
+		n.Start()
+		time.Sleep(5 * time.Second)
+		store.down.Store(true)
+		time.Sleep(25 * time.Second)
+		err := n.Err()
+		var found *driverError
+		if !errors.As(err, &found) || found != why || !errors.Is(err, why) || errors.Is(err, errFull) {
+			t.Errorf("Err = %v, in which errors.As finds %v, want %v", err, found, why)
+		}
+		var cancelled *CancelledError
+		var timeout interface{ Timeout() bool }
+		if errors.As(err, &cancelled) || errors.As(err, &timeout) {
+			t.Errorf("errors.As finds %v and %v in %v", cancelled, timeout, err)
+		}
+		store.down.Store(false)
+		c.Stop()
+	})
+}
+
+type driverError struct{ code int }
+
+func (e *driverError) Error() string { return fmt.Sprint("error ", e.code) }

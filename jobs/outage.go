@@ -51,6 +51,9 @@ func (what purpose) String() string {
 	}[what]
 }
 
+// isOfJobs reports whether something is asked for single jobs, and when they are due.
+func (what purpose) isOfJobs() bool { return what >= starting && what != beating && what != offering }
+
 const (
 	// staleFailure is after how long a failure is forgotten that has come twice and not again, while the part takes other
 	// writes: what has failed may not be tried any more. It is longer than a call and the pause before the next try take.
@@ -58,6 +61,9 @@ const (
 	// staleOnce is the same for a failure that has come once. It is longer than most pauses before the next try, so that a
 	// store does not seem to come back in between.
 	staleOnce = 2 * maxBackoff
+	// unasked is after how long a failure is forgotten of what is asked for jobs, of which only the like says that it is over.
+	// Many jobs are due each minute.
+	unasked = 90 * time.Second
 	// longLocked is for how long all of a kind may be locked by transactions of others before that is a failure.
 	longLocked = 10 * time.Second
 )
@@ -107,12 +113,16 @@ func (f *failure) isOver(now time.Time) bool {
 	return now.Sub(f.at) > staleOnce
 }
 
-// parts returns how many parts did not answer last, and what one of them said. It needs mu. A store of locks shows no signs
-// of life when no run asks for its lock.
+// isOld reports whether nobody has asked for a long time whether a failure lasts.
+func (f *failure) isOld(what purpose, now time.Time) bool {
+	return what.isOfJobs() && now.Sub(f.at) > unasked
+}
+
+// parts returns how many parts did not answer last, and what one of them said. It needs mu.
 func (o *outage) parts(now time.Time) (n int, err error) {
 	for part := range o.down {
 		for what, f := range o.down[part] {
-			if f.err != nil && !(purpose(what) == locking && now.Sub(f.at) > staleFailure) {
+			if f.err != nil && !f.isOld(purpose(what), now) {
 				n, err = n+1, f.err
 				break
 			}
@@ -138,27 +148,32 @@ func (o *outage) err() error {
 
 // heard notes whether a part has done what it was asked for. The log hears of the first part that does not, and of when
 // all do again.
-func (o *outage) heard(part int, what purpose, err error) {
+func (o *outage) heard(part int, what purpose, err error) { o.heardSince(part, what, err, time.Now()) }
+
+// heardSince is heard of a failure that has begun before.
+func (o *outage) heardSince(part int, what purpose, err error, began time.Time) {
 	if isMoving(err) {
 		return // it answers, and will know better later
 	}
 	now := time.Now()
 	o.mu.Lock()
+	say := o.forget(part, now)
+	n, _ := o.parts(now)
+	before := o.away && (n > 0 || err == nil) // else that is over, as Err says, and this is another one
 	down := &o.down[part]
 	down[what].hear(err, now)
 	if err == nil && what != reading && what != comparing {
 		for i := range down {
 			// The next sign of life is never far.
-			if f := &down[i]; purpose(i) != beating && f.isOver(now) {
+			if f, i := &down[i], purpose(i); i != beating && !i.isOfJobs() && f.isOver(now) {
 				f.err, f.shaky = nil, false
 			}
 		}
 	}
-	say := o.forget(&o.jobs[part], now)
-	n, _ := o.parts(now)
-	before, since := o.away, o.since
+	since := o.since
+	n, _ = o.parts(now)
 	if o.away = n > 0; o.away && !before {
-		o.since = now
+		o.since = began
 	}
 	o.mu.Unlock()
 	for _, say := range say {

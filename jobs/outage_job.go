@@ -20,9 +20,10 @@ type jobFailure struct {
 	err       error
 	since, at time.Time // when it failed first and last
 	again     bool      // it has failed more than once
-	named     bool      // the job is to blame: it has failed again, and others were served in between
+	named     bool      // the job is to blame, see culprit
 	logged    bool      // the log has been told so
 	answered  time.Time // when the part has answered, whatever it said; zero: not since
+	shaky     bool      // it has failed again after that
 }
 
 type jobPurpose struct {
@@ -35,11 +36,12 @@ const (
 	mostJobFailures = 1000
 	// mostLogged are how many failing one-off jobs the log is told of at a time.
 	mostLogged = 10
-	// fewJobs is for how many jobs starts, ends, or claims of one-off jobs may fail, with none of the kind done, and the part
-	// not be to blame as long as it takes claims. Those of ticks are asked for so often that they show best what it does.
+	// fewJobs is of how many jobs those that it serves last are known, and how many it refuses when it has no job in mind.
 	fewJobs = 3
-	// soonServed is how soon a part that has served others a short while ago is likely to serve another one again.
-	soonServed = 2 * time.Second
+	// soonServed is how soon a part that serves others is likely to be seen to do so again: jobs may be due each second.
+	soonServed = 1500 * time.Millisecond
+	// sameMoment is how far apart the answers may be for what was asked for at the same time.
+	sameMoment = 500 * time.Millisecond
 )
 
 // A verdict is what a part has said about one job.
@@ -55,20 +57,17 @@ type verdict struct {
 func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away bool) {
 	now := time.Now()
 	o.mu.Lock()
-	of := &o.jobs[part]
+	say := o.forget(part, now)
+	of, down := &o.jobs[part], &o.down[part][what]
 	answered, done := of.learn(what, verdicts, now)
 	var failure, locked error
-	var say []func()
-	var witness time.Time // that the part does its work
 	for _, v := range verdicts {
 		at := jobPurpose{what, v.job, v.oneOff}
-		served, patience := of.servedBeside(at)
-		witness = latest(witness, served)
 		if v.err == nil || isMoving(v.err) {
 			continue
 		}
 		f := of.note(at, v.err, now)
-		switch f.culprit(served, now, patience) {
+		switch of.culprit(at, f, down, now) {
 		case theJob:
 			if f.named = true; !f.logged && of.mayLog(at) {
 				f.logged = true
@@ -80,11 +79,17 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 			locked = cmp.Or(locked, v.err)
 		}
 	}
-	say = append(say, o.forget(of, now)...)
 	if answered {
-		o.down[part][what].locked = time.Time{}
+		down.locked = time.Time{}
 	}
-	over := done || failure == nil && o.down[part][what].err != nil && witness.After(o.down[part][what].at)
+	since := now
+	if failure != nil {
+		since = of.clear(what)
+	}
+	over := done
+	if down.err != nil {
+		over = failure == nil && of.served[what].latest().After(down.at) && !of.mayFollow(what, now)
+	}
 	o.mu.Unlock()
 	for _, say := range say {
 		say()
@@ -93,7 +98,7 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 	case over:
 		o.heard(part, what, nil)
 	case failure != nil:
-		o.heard(part, what, failure)
+		o.heardSince(part, what, failure, since)
 	case locked != nil && !answered:
 		o.heard(part, what, locked)
 	}
@@ -110,22 +115,81 @@ const (
 	somebodysLock
 )
 
-// culprit tells who is to blame when a job has failed just now. served is when others were served last, and patience for how
-// long others may not be asked for that could be served. Once a job is named it stays so: that it still fails says nothing of
-// the store.
-func (f *jobFailure) culprit(served, now time.Time, patience time.Duration) culprit {
-	beside := !served.Before(f.since)
+// culprit tells who is to blame when a part has refused a job just now. down is the part's own failure, of the same purpose.
+//
+// A job that is refused again although another one was served meanwhile is to blame itself. One that the part has begun to
+// refuse since it served anybody is a suspect, and so are all that ask while it serves nobody. Three suspects are not by
+// chance, nor are fewer if nobody else asks or the part has failed a short while ago: then it is the part, until it serves
+// somebody. If only the claims of others are taken it is the job, after a while: it may be the only one that this node runs.
+func (of *partJobs) culprit(at jobPurpose, f *jobFailure, down *failure, now time.Time) culprit {
+	beside := !of.served[at.what].beside(at).Before(f.since)
+	suspects, first := of.suspects(at.what)
+	lasts := f.again && now.Sub(first) > sameMoment && now.Sub(of.served[at.what].latest()) > soonServed
 	switch {
-	case f.named || beside && f.again && !f.isLocked():
-		return theJob
-	case beside:
-		return nobody
-	case f.isLocked():
+	case f.isLocked() && !f.named:
+		if beside {
+			return nobody
+		}
 		return somebodysLock
-	case now.Sub(served) > staleOnce || f.again && now.Sub(f.since) > patience:
+	case beside:
+		if f.named || f.again {
+			return theJob
+		}
+		return nobody
+	case down.err != nil, lasts && (suspects >= fewJobs || !of.mayServe(at, now) || now.Sub(down.worked) < staleOnce):
 		return theStore
+	case f.named, f.again && now.Sub(f.since) > staleOnce:
+		return theJob
 	}
 	return nobody
+}
+
+// suspects are the jobs that a part has begun to refuse when it had served somebody last, and since when it does so.
+func (of *partJobs) suspects(what purpose) (n int, first time.Time) {
+	served := of.served[what].latest()
+	for at, f := range of.failures {
+		if at.what == what && f.isRefused() && f.since.After(served) {
+			if n++; n == 1 || f.since.Before(first) {
+				first = f.since
+			}
+		}
+	}
+	return n, first
+}
+
+// clear takes suspects for innocent, and returns since when there are any.
+func (of *partJobs) clear(what purpose) (first time.Time) {
+	served := of.served[what].latest()
+	for at, f := range of.failures {
+		if at.what == what && f.since.After(served) {
+			f.named = false
+		}
+	}
+	_, first = of.suspects(what)
+	return first
+}
+
+// mayServe reports whether there is another job that a part may serve: it did so a short while ago, or took a claim of it, and
+// has not refused it since.
+func (of *partJobs) mayServe(at jobPurpose, now time.Time) bool {
+	known := slices.Clip(of.served[at.what])
+	if at.what != locking { // the store of locks is another one
+		known = append(known, of.served[claiming]...)
+	}
+	return slices.ContainsFunc(known, func(s service) bool {
+		f := of.failures[jobPurpose{at.what, s.job, s.oneOff}]
+		return !s.isOf(at) && now.Sub(s.at) < staleOnce && (f == nil || !f.isRefused())
+	})
+}
+
+// mayFollow reports whether a part that serves somebody again may still refuse others: they have not asked since.
+func (of *partJobs) mayFollow(what purpose, now time.Time) bool {
+	for at, f := range of.failures {
+		if at.what == what && f.isRefused() && !f.named && now.Sub(f.at) < staleOnce {
+			return true
+		}
+	}
+	return false
 }
 
 // wasUnlocked notes that a job was served after all that had seemed to be locked, here or elsewhere.
@@ -135,32 +199,49 @@ func (o *outage) wasUnlocked(part int, what purpose) {
 	o.down[part][what].locked = time.Time{}
 }
 
-// partJobs are the failures of single jobs in a part, and when it has served any of them last.
+// partJobs are the failures of single jobs in a part, and whom it has served last.
 type partJobs struct {
 	failures map[jobPurpose]*jobFailure
 	served   [purposes]serving
 }
 
-// serving is when a part has done something last, and for whom.
-type serving struct {
-	last   jobPurpose
-	at     time.Time
-	before time.Time // for another one than the last
+// serving is for whom a part has done something last, the latest first.
+type serving []service
+
+type service struct {
+	job, oneOff string
+	at          time.Time
 }
 
+func (s service) isOf(at jobPurpose) bool { return s.job == at.job && s.oneOff == at.oneOff }
+
 func (s *serving) add(at jobPurpose, now time.Time) {
-	if s.last != at {
-		s.last, s.before = at, s.at
+	all := *s
+	if i := slices.IndexFunc(all, func(s service) bool { return s.isOf(at) }); i >= 0 {
+		all[i].at = latest(all[i].at, now)
+	} else {
+		all = append(all, service{at.job, at.oneOff, now})
 	}
-	s.at = latest(s.at, now)
+	slices.SortStableFunc(all, func(a, b service) int { return b.at.Compare(a.at) })
+	*s = all[:min(len(all), fewJobs)]
+}
+
+// latest is when somebody was served last.
+func (s serving) latest() (at time.Time) {
+	if len(s) > 0 {
+		at = s[0].at
+	}
+	return at
 }
 
 // beside is when another job was served last.
-func (s *serving) beside(job, oneOff string) time.Time {
-	if s.last.job == job && s.last.oneOff == oneOff {
-		return s.before
+func (s serving) beside(at jobPurpose) time.Time {
+	for _, s := range s {
+		if !s.isOf(at) {
+			return s.at
+		}
 	}
-	return s.at
+	return time.Time{}
 }
 
 // learn notes whom a part has served, and which of those that failed have been answered. What it has done for other nodes
@@ -187,15 +268,6 @@ func (of *partJobs) learn(what purpose, verdicts []verdict, now time.Time) (answ
 	return answered, done
 }
 
-// servedBeside is when a part has served others than one job last, and how soon it is likely to do so again.
-func (of *partJobs) servedBeside(at jobPurpose) (served time.Time, patience time.Duration) {
-	served = of.served[at.what].beside(at.job, at.oneOff)
-	if what := at.what; (what == starting || what == recording || what == claimingOneOffs) && of.count(what) < fewJobs {
-		return latest(served, of.served[claiming].beside(at.job, at.oneOff)), staleOnce
-	}
-	return served, soonServed
-}
-
 // note keeps the failure of a job.
 func (of *partJobs) note(at jobPurpose, err error, now time.Time) *jobFailure {
 	f := of.failures[at]
@@ -210,6 +282,7 @@ func (of *partJobs) note(at jobPurpose, err error, now time.Time) *jobFailure {
 	} else {
 		f.again = true
 	}
+	f.shaky = f.shaky || !f.answered.IsZero()
 	f.err, f.at, f.answered = err, now, time.Time{}
 	return f
 }
@@ -217,14 +290,26 @@ func (of *partJobs) note(at jobPurpose, err error, now time.Time) *jobFailure {
 // isOver reports whether a failure is to be forgotten. What has been answered since has not failed for a while then: it may
 // fail now and then.
 func (f *jobFailure) isOver(now time.Time) bool {
-	if f.answered.IsZero() {
-		return now.Sub(f.at) > staleFailure
+	switch {
+	case !f.answered.IsZero() && !f.shaky:
+		return now.Sub(f.at) > staleOnce
+	case f.answered.IsZero() && f.named:
+		return now.Sub(f.at) > unasked
 	}
-	return now.Sub(f.at) > staleOnce
+	return now.Sub(f.at) > staleFailure
 }
 
-// forget removes what is over, and returns what to tell the log of it. It needs mu.
-func (o *outage) forget(of *partJobs, now time.Time) (say []func()) {
+// isRefused reports whether a part has not said anything else since, and not that the job is locked.
+func (f *jobFailure) isRefused() bool { return f.answered.IsZero() && !f.isLocked() }
+
+// forget removes failures that are over since a while, and returns what to tell the log of it. It needs mu.
+func (o *outage) forget(part int, now time.Time) (say []func()) {
+	for what := range o.down[part] {
+		if f := &o.down[part][what]; f.isOld(purpose(what), now) {
+			f.err, f.shaky = nil, false
+		}
+	}
+	of := &o.jobs[part]
 	for at, f := range of.failures {
 		if !f.isOver(now) {
 			continue
@@ -234,16 +319,6 @@ func (o *outage) forget(of *partJobs, now time.Time) (say []func()) {
 		}
 	}
 	return say
-}
-
-// count returns for how many a part fails to do something.
-func (of *partJobs) count(what purpose) (n int) {
-	for at := range of.failures {
-		if at.what == what {
-			n++
-		}
-	}
-	return n
 }
 
 // mayLog reports whether the log is to be told of a failing job. Those on a schedule are as many as the program has.

@@ -190,15 +190,16 @@ func (s *Scheduler) Now() time.Time { return s.oneOffPart().clock.now() }
 
 // Err returns nil while the store of jobs and that of locks do what this node asks for. Otherwise the error says what
 // the store reported, and since when. What works says nothing of what does not: signs of life may be taken where a full
-// disk has no room for runs. A failure counts for 10 s if nothing of its kind is asked for again, for 30 s if it has
-// come twice or is one of the store of locks. One that comes back within 10 s counts until it has not come for 10 s. A
-// transaction of others that has locked all that is due counts after 10 s. After Run has returned Err says what was the
-// last.
+// disk has no room for runs. A failure that comes back within 10 s counts until it has not come for 10 s. One in claims,
+// starts, ends or locks counts until such a thing is done again, and for 90 s if nobody asks for any; others count for
+// 10 s if nothing of their kind is asked for again, for 30 s if they have come twice. A transaction of others that has
+// locked all that is due counts after 10 s. After Run has returned Err says what was the last.
 //
 // A single server of a Redis Cluster may be down: the error then says how much of the store is affected, and the jobs
 // on the other servers run. A job for which the store fails again and again while it serves others, on whatever node,
-// is named, until that has not happened for 10 s. Ticks are late in that time, but not lost: the store keeps the
-// cursor, and Job.Misfire decides when the store is back.
+// is named, until that has not happened for 10 s, or 30 s if it comes and goes. It is the store that fails if it serves
+// nobody meanwhile: it refuses three jobs or more, or all for which it did something in the last 10 s. Ticks are late in
+// that time, but not lost: the store keeps the cursor, and Job.Misfire decides when the store is back.
 //
 // The error also names the jobs that this node does not run because another program has them. It wraps ErrOtherProgram
 // then.
