@@ -79,6 +79,9 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 		}
 		return outer.share(ctx, o)
 	}
+	// A context whose methods always panic does so here.
+	_, _ = ctx.Deadline()
+	_ = ctx.Done()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -90,13 +93,13 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 	if l.cfg.LocalHandoffs < 0 {
 		acquire = l.acquireAlone
 	}
-	caller := &callerContext{Context: ctx}
-	lease, err := acquire(caller, key, o)
-	if p := caller.panicked.Load(); p != nil {
+	ctx, caller := onBehalf(ctx)
+	lease, err := acquire(ctx, key, o)
+	if caller != nil && caller.panicked.Load() != nil {
 		if lease != nil {
 			_ = lease.Release(ended) // in the background
 		}
-		panic(*p)
+		caller.goOn()
 	}
 	if err != nil {
 		return nil, withContext(ctx, err) // the wait and ctx may have ended together

@@ -15,6 +15,8 @@ import (
 // List returns the held locks of the namespace whose key begins with prefix, sorted by key; "" lists all. It blocks
 // until the store has answered. A large Redis has to walk over all its keys for that.
 func (l *Locker) List(ctx context.Context, prefix string) ([]LockInfo, error) {
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	if err := l.lookable(ctx); err != nil {
 		return nil, fmt.Errorf("list locks %s: %w", quote(prefix), err)
 	}
@@ -52,6 +54,8 @@ var ErrCursor = errors.New("unknown cursor")
 func (l *Locker) ListPage(
 	ctx context.Context, prefix, cursor string, limit int,
 ) (page []LockInfo, next string, err error) {
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	if limit < 1 {
 		return nil, "", fmt.Errorf("list locks %s: %w: the limit is %d, it must be at least 1", quote(prefix), ErrOptions, limit)
 	}
@@ -97,6 +101,8 @@ func (l *Locker) cutPage(
 // Holder returns who holds the lock on key, since when, and who waits for it. The error wraps ErrNotHeld if nobody
 // holds it.
 func (l *Locker) Holder(ctx context.Context, key string) (LockInfo, error) {
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	if err := errors.Join(checkKey(key), l.lookable(ctx)); err != nil {
 		return LockInfo{}, fmt.Errorf("inspect lock %s: %w", quote(key), err)
 	}
@@ -154,6 +160,8 @@ func (l *Locker) BreakLease(ctx context.Context, key, id, reason string) error {
 // BreakSeen is Break for those whom seen names as holders, as [Locker.Holder] or [Locker.List] returned it. Whoever has
 // come since keeps the lock. The error wraps ErrNotHeld if none of them holds it any more.
 func (l *Locker) BreakSeen(ctx context.Context, seen LockInfo, reason string) error {
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	breaker, err := l.breaker(ctx, seen.Key)
 	if err != nil {
 		return err
@@ -177,6 +185,8 @@ func (l *Locker) breaker(ctx context.Context, key string) (Breaker, error) {
 
 // breakLock breaks the lease with an id, or all that hold the lock if id is empty.
 func (l *Locker) breakLock(ctx context.Context, key, id, reason string, force bool) error {
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	breaker, err := l.breaker(ctx, key)
 	if err != nil {
 		return err

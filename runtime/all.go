@@ -39,6 +39,8 @@ func (l *Locker) acquireEach(ctx context.Context, method string, keys []KeyOptio
 	if err != nil {
 		return nil, fmt.Errorf("acquire %d locks: %w", len(keys), err)
 	}
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	leases, done, until := make(Leases, 0, len(sorted)), false, deadlineOf(o.Wait)
 	defer func() {
 		if !done {
@@ -47,7 +49,11 @@ func (l *Locker) acquireEach(ctx context.Context, method string, keys []KeyOptio
 	}()
 	err = l.acquireSorted(ctx, sorted, o, until, &leases)
 	done = true
-	if err == nil {
+	switch {
+	case caller != nil && caller.panicked.Load() != nil:
+		leases.giveUp(ended, giveBackTime)
+		return nil, err
+	case err == nil:
 		return leases, nil
 	}
 	if lost := leases.lost(); lost != nil && ctx.Err() == nil {
@@ -170,6 +176,8 @@ func (ls Leases) Context() context.Context {
 // Release releases all leases at the same time and joins their errors; see [Lease.Release]. So it takes 5 s in all, and
 // not for each lease, if the store does not answer. With two or more leases a panic of the store is an error.
 func (ls Leases) Release(ctx context.Context) error {
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	if len(ls) == 1 {
 		return ls[0].Release(ctx)
 	}

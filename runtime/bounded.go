@@ -28,7 +28,7 @@ func (b *bounds) begin(base context.Context) {
 // callTime or more, after that and up to the share. The returned function must be called when the call is over.
 func (b *bounds) context(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	end, cancel := b.limit(limit)
-	ctx = &callerContext{Context: ctx}
+	ctx = callerOf(ctx)
 	if ctx.Done() == nil {
 		return timelimit.WithValues(end, ctx), cancel
 	}

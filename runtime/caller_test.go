@@ -110,3 +110,123 @@ func free(t *testing.T, lease *lockrt.Lease) {
 		t.Error(err)
 	}
 }
+
+// madContext panics in every method but Deadline from some moment on, as one may that belongs to a request which is over.
+type madContext struct {
+	context.Context
+	mad *atomic.Bool
+}
+
+func (c madContext) check() {
+	if c.mad.Load() {
+		panic("mad")
+	}
+}
+
+func (c madContext) Done() <-chan struct{} { c.check(); return c.Context.Done() }
+func (c madContext) Err() error            { c.check(); return c.Context.Err() }
+func (c madContext) Value(key any) any     { c.check(); return c.Context.Value(key) }
+
+// The context of a lease panics when it was acquired long ago. The lease ends all the same, however it does.
+func TestLease_contextThatPanicsAfterAcquire(t *testing.T) {
+	write, read := lockrt.Options{TTL: ttl, Wait: time.Minute}, lockrt.Options{TTL: ttl, Wait: time.Minute, Mode: lockrt.Read}
+	once := write
+	once.NoRenew = true
+	release := func(_ context.Context, _, _ *lockrt.Locker, leases lockrt.Leases) {
+		_ = leases.Release(context.Background())
+	}
+	for name, of := range map[string]struct {
+		o    lockrt.Options
+		keys []string
+		end  func(ctx context.Context, locks, other *lockrt.Locker, leases lockrt.Leases)
+	}{
+		"released":         {write, []string{"k"}, release},
+		"a reader's":       {read, []string{"k"}, release},
+		"one of two":       {write, []string{"j", "k"}, release},
+		"one of nine":      {write, []string{"a", "b", "c", "d", "e", "f", "g", "h", "k"}, release},
+		"that has run out": {once, []string{"k"}, func(context.Context, *lockrt.Locker, *lockrt.Locker, lockrt.Leases) { time.Sleep(ttl) }},
+		"broken": {write, []string{"k"}, func(_ context.Context, _, other *lockrt.Locker, _ lockrt.Leases) {
+			_ = other.Break(context.Background(), "k", "why")
+		}},
+		"of a closed locker": {write, []string{"k"}, func(_ context.Context, locks, _ *lockrt.Locker, _ lockrt.Leases) {
+			_ = locks.Close(context.Background())
+		}},
+		"extended, checked and released with it": {write, []string{"k"},
+			func(ctx context.Context, _, _ *lockrt.Locker, leases lockrt.Leases) {
+				heard := 0
+				for _, call := range []func(*lockrt.Lease) error{
+					func(l *lockrt.Lease) error { return l.Extend(ctx, 2*ttl) },
+					func(l *lockrt.Lease) error { return l.Check(ctx) },
+					func(l *lockrt.Lease) error { return l.Release(ctx) },
+				} {
+					func() {
+						defer func() {
+							if recover() != nil {
+								heard++
+							}
+						}()
+						_ = call(leases[0])
+					}()
+				}
+				if heard == 0 {
+					t.Error("the caller does not hear of the panic")
+				}
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sharing(t, func(t *testing.T, store *sharingStore, locks *lockrt.Locker) {
+				other := newLocker(t, store, lockrt.Config{Node: "other"})
+				parent, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				ctx := madContext{parent, new(atomic.Bool)}
+				leases, err := locks.AcquireAll(ctx, of.keys, of.o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx.mad.Store(true)
+				of.end(ctx, locks, other, leases)
+				began := time.Now()
+				for _, key := range of.keys {
+					lease, err := other.Acquire(t.Context(), key, write)
+					if err != nil || time.Since(began) > time.Second {
+						t.Fatalf("another process has waited for %s: %v", time.Since(began), err)
+					}
+					free(t, lease)
+				}
+				if lease, err := locks.Acquire(t.Context(), "k", write); err == nil {
+					free(t, lease)
+				}
+			})
+		})
+	}
+}
+
+// A context panics in the midst of an AcquireAll. Nothing stays locked.
+func TestLocker_AcquireAll_contextThatPanicsLater(t *testing.T) {
+	wait := lockrt.Options{TTL: ttl, Wait: time.Minute}
+	for _, keys := range [][]string{{"a"}, {"a", "b", "c"}, {"a", "b", "c", "d", "e", "f", "g", "h", "i"}} {
+		for calls := range int64(100) {
+			sharing(t, func(t *testing.T, store *sharingStore, locks *lockrt.Locker) {
+				other := newLocker(t, store, lockrt.Config{Node: "other"})
+				parent, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				func() {
+					defer func() { _ = recover() }()
+					ctx := moodyContext{parent, new(atomic.Int64)}
+					ctx.left.Store(calls)
+					if leases, err := locks.AcquireAll(ctx, keys, wait); err == nil {
+						_ = leases.Release(context.Background())
+					}
+				}()
+				for _, from := range []*lockrt.Locker{other, locks} {
+					began := time.Now()
+					leases, err := from.AcquireAll(t.Context(), keys, wait)
+					if took := time.Since(began); err != nil || took > time.Second {
+						t.Fatalf("%d keys, %d calls: the next one has waited for %s: %v", len(keys), calls, took, err)
+					}
+					_ = leases.Release(context.Background())
+				}
+			})
+		}
+	}
+}

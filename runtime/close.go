@@ -22,6 +22,8 @@ import (
 // later calls wait for the first, each until its own ctx ends, and return its result. After all that it waits for the handler
 // of Config.Logger that logs lost leases, for 5 s at the most.
 func (l *Locker) Close(ctx context.Context) error {
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	if err := l.usable(ctx); err != nil {
 		return fmt.Errorf("close locker: %w", err)
 	}

@@ -47,7 +47,7 @@ func newLease(ctx context.Context, g *grant, o Options) *Lease {
 	if o.MaxHold > 0 {
 		lease.limit.set(lease.since.Add(o.MaxHold))
 	}
-	lease.ctx.Context, lease.cancel = context.WithCancelCause(ownContext(ctx))
+	lease.ctx.Context, lease.cancel = context.WithCancelCause(callerOf(ctx))
 	lease.ctx.lease = lease
 	return lease
 }
@@ -170,6 +170,8 @@ func (le *Lease) Fence() Fence {
 // or is shared by an inner one. After any other error the lease may be one or the other, so count on reading alone and
 // call Downgrade again, or release it.
 func (le *Lease) Downgrade(ctx context.Context) error {
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	if err := le.Err(); err != nil {
 		return err
 	}
@@ -255,6 +257,8 @@ func (le *Lease) ended() error {
 // Check asks the store whether this lease still holds the lock. It blocks until the store answers or ctx ends. nil
 // means yes. An error that wraps ErrLost or ErrNotHeld means no. Every other error means that the store did not answer.
 func (le *Lease) Check(ctx context.Context) error {
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	if err := le.Err(); err != nil {
 		return err
 	}
@@ -291,6 +295,8 @@ func (l *Locker) checkHeld(ctx context.Context, lease HeldLease) error {
 // ends. It never shortens a lease. It asks for no more of d than Options.MaxHold leaves. It blocks until the store answers or ctx
 // ends.
 func (le *Lease) Extend(ctx context.Context, d time.Duration) error {
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	if err := le.Err(); err != nil {
 		return err
 	}

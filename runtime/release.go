@@ -21,6 +21,8 @@ const minReleaseTime = 200 * time.Millisecond
 // lease had been lost before; a later holder is not affected. After any other error the lock is free after its TTL at
 // the latest, or its MinHold, and Release may be called again.
 func (le *Lease) Release(ctx context.Context) error {
+	ctx, caller := onBehalf(ctx)
+	defer caller.goOn()
 	failed, lost := le.conclude(ctx)
 	if lost != nil {
 		return errors.Join(failed, lost)
