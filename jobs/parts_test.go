@@ -30,9 +30,10 @@ func TestScheduler_listsWithoutAPart(t *testing.T) {
 	r.reach("all jobs run", r.names, time.Now().Add(-time.Second))
 	onlooker, plain := r.onlooker(t, true), r.onlooker(t, false)
 	for _, s := range []*Scheduler{onlooker, plain} { // their clients know the servers from then on
-		if all, err := s.ClusterJobs(t.Context()); err != nil || len(all) != len(r.names) {
-			t.Fatalf("ClusterJobs = %d, %v", len(all), err)
-		}
+		testsync.Eventually(t, "all jobs are listed", func() bool {
+			all, err := s.ClusterJobs(t.Context())
+			return err == nil && len(all) == len(r.names)
+		})
 	}
 	lost := r.masterOf(s, stateKey(s, HandlerPrefix)) // which the list of nodes is beside
 	there := r.stateOn(s, lost)
