@@ -22,6 +22,7 @@ type Store struct {
 	heartbeats map[string]int       // how many, by session
 	stamp      string               // tells this store from one that forgot
 	names      []string             // of jobs, sorted; see sorted
+	mostPast   int                  // how much of the past there is when what is old is looked for again
 }
 
 // New returns an empty store.
@@ -83,8 +84,8 @@ func (s *Store) Claim(ctx context.Context, claims []jobs.Claim) []jobs.Claimed {
 	results := make([]jobs.Claimed, len(claims))
 	for i, c := range claims {
 		results[i].Err = s.do(ctx, func(now time.Time) error {
-			if c.Manual {
-				s.forgetPast(now)
+			if c.Manual && c.InFlight != nil {
+				s.forgetPast(ledger.AskedFor(c.InFlight.Run.ID), now)
 			}
 			results[i] = s.state.Claim(c, now)
 			return nil
@@ -156,15 +157,27 @@ func (s *Store) Put(ctx context.Context, o jobs.OneOff) error {
 		return err
 	}
 	return s.do(ctx, func(now time.Time) error {
-		s.forgetPast(now)
+		s.forgetPast(o.ID, now)
 		s.state.Put(o, now)
 		return nil
 	})
 }
 
-// forgetPast forgets what was claimed long ago. It needs mu.
-func (s *Store) forgetPast(now time.Time) {
-	maps.DeleteFunc(s.state.Past, func(_ string, at time.Time) bool { return now.Sub(at) > jobs.OneOffRetention })
+// keptPast is how much of the past is kept at least before what is old is looked for.
+const keptPast = 1000
+
+// forgetPast forgets what was claimed long ago: what has this ID, and the rest when it has grown to twice as much. It
+// needs mu.
+func (s *Store) forgetPast(id string, now time.Time) {
+	past := s.state.Past
+	isOld := func(_ string, at time.Time) bool { return now.Sub(at) > jobs.OneOffRetention }
+	if at, ok := past[id]; ok && isOld(id, at) {
+		delete(past, id)
+	}
+	if len(past) >= s.mostPast {
+		maps.DeleteFunc(past, isOld)
+		s.mostPast = 2*len(past) + keptPast
+	}
 }
 
 // Withdraw implements [jobs.Store].
