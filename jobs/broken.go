@@ -56,17 +56,12 @@ func soundOf(store string, err error) error {
 	if isPlain(err) {
 		return err
 	}
-	var text string
-	found, failure := guard(func() string {
-		text = err.Error()
-		_ = errors.Is(err, errNobodys)
-		return cmp.Or(emptyIn[*CancelledError](err), emptyIn[*PartsError](err), emptyIn[*lockrt.BusyError](err),
-			emptyIn[*nobodysError](err))
-	})
+	e := &foreignError{cause: err}
+	found, failure := guard(e.ask)
 	if why := cmp.Or(failure, found); why != "" {
 		return fmt.Errorf("the %s has returned an error of type %T, whose methods fail: %s", store, err, why)
 	}
-	return &foreignError{text, err}
+	return e
 }
 
 var joinType, wrapType, wrapsType, textType = reflect.TypeOf(errors.Join(errNobodys)), reflect.TypeOf(fmt.Errorf("%w", errNobodys)),
@@ -91,23 +86,58 @@ func isPlain(err error) bool {
 	return false
 }
 
-// foreignError is an error with methods of a store, or of its driver. They have not failed once, and may the next time: they
-// are called where that harms nobody.
+// foreignError is an error with methods of a store, or of its driver. They have not failed once, and may the next time: for
+// others than this package they are called where that harms nobody. What this package looks for is known.
 type foreignError struct {
-	text  string
-	cause error
+	cause     error
+	text      string
+	is        []error // of lookedFor
+	cancelled *CancelledError
+	parts     *PartsError
+	busy      *lockrt.BusyError
+}
+
+// lookedFor are the errors that this package looks for in those of stores, often, and while others wait.
+var lookedFor = []error{
+	ErrGone, ErrLocked, ErrCompleted, ErrUnknownJob, context.Canceled, context.DeadlineExceeded, errors.ErrUnsupported,
+	lockrt.ErrBusy, lockrt.ErrClosed, lockrt.ErrKey, lockrt.ErrLost, lockrt.ErrNested, lockrt.ErrNotHeld, lockrt.ErrOptions,
+}
+
+// ask asks the error what there is to know of it. It returns what is wrong with it.
+func (e *foreignError) ask() (wrong string) {
+	e.text = e.cause.Error()
+	for _, target := range lookedFor {
+		if errors.Is(e.cause, target) {
+			e.is = append(e.is, target)
+		}
+	}
+	return cmp.Or(find(e.cause, &e.cancelled), find(e.cause, &e.parts), find(e.cause, &e.busy), find(e.cause, new(*nobodysError)))
 }
 
 func (e *foreignError) Error() string { return e.text }
 
 // Is implements the interface of errors.Is.
 func (e *foreignError) Is(target error) bool {
+	if slices.Contains(lookedFor, target) {
+		return slices.Contains(e.is, target)
+	}
 	is, _ := guard(func() bool { return errors.Is(e.cause, target) })
 	return is
 }
 
 // As implements the interface of errors.As. What it finds is not nil.
 func (e *foreignError) As(target any) bool {
+	switch to := target.(type) {
+	case **CancelledError:
+		*to = e.cancelled
+		return e.cancelled != nil
+	case **PartsError:
+		*to = e.parts
+		return e.parts != nil
+	case **lockrt.BusyError:
+		*to = e.busy
+		return e.busy != nil
+	}
 	to := reflect.ValueOf(target).Elem()
 	found, _ := guard(func() reflect.Value { // not in target, which is the caller's when this takes too long
 		found := reflect.New(to.Type())
@@ -124,14 +154,14 @@ func (e *foreignError) As(target any) bool {
 
 func isNillable(kind reflect.Kind) bool { return kind == reflect.Pointer || kind == reflect.Interface }
 
-// emptyIn says that errors.As finds a nil E in err, "" if it does not. A struct that wraps a nil pointer is an easy
-// mistake, and so is an As method that answers true and sets nothing: who trusts errors.As would end the process.
-func emptyIn[E interface {
+// find is errors.As. It says what is wrong with an E that it has found, "" if nothing is. A struct that wraps a nil pointer
+// is an easy mistake, and so is an As method that answers true and sets nothing: who trusts errors.As would end the process.
+func find[E interface {
 	comparable
 	error
-}](err error) string {
-	var found, none E
-	if errors.As(err, &found) && found == none {
+}](err error, found *E) (wrong string) {
+	var none E
+	if errors.As(err, found) && *found == none {
 		return fmt.Sprintf("errors.As finds a %T in it that is nil", none)
 	}
 	return ""

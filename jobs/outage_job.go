@@ -21,6 +21,7 @@ type jobFailure struct {
 	since, at time.Time // when it failed first and last
 	again     bool      // it has failed more than once
 	named     bool      // the job is to blame, see culprit
+	namedAt   time.Time // when that was found
 	logged    bool      // the log has been told so
 	answered  time.Time // when the part has answered, whatever it said; zero: not since
 	shaky     bool      // it has failed again after that
@@ -69,7 +70,10 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 		f := of.note(at, v.err, now)
 		switch of.culprit(at, f, down, now) {
 		case theJob:
-			if f.named = true; !f.logged && of.mayLog(at) {
+			if !f.named {
+				f.named, f.namedAt = true, now
+			}
+			if !f.logged && of.mayLog(at) {
 				f.logged = true
 				say = append(say, func() { o.failsFor(at, v.err) })
 			}
@@ -88,7 +92,9 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 	}
 	over := done
 	if down.err != nil {
-		over = failure == nil && of.served[what].latest().After(down.at) && !of.mayFollow(what, now)
+		if over = failure == nil && of.served[what].latest().After(down.at) && !of.mayFollow(what, now); over {
+			of.acquit(what)
+		}
 	}
 	o.mu.Unlock()
 	for _, say := range say {
@@ -124,7 +130,7 @@ const (
 func (of *partJobs) culprit(at jobPurpose, f *jobFailure, down *failure, now time.Time) culprit {
 	beside := !of.served[at.what].beside(at).Before(f.since)
 	suspects, first := of.suspects(at.what)
-	lasts := f.again && now.Sub(first) > sameMoment && now.Sub(of.served[at.what].latest()) > soonServed
+	lasts := f.again && suspects > 0 && now.Sub(first) > sameMoment && now.Sub(of.served[at.what].latest()) > soonServed
 	switch {
 	case f.isLocked() && !f.named:
 		if beside {
@@ -161,12 +167,19 @@ func (of *partJobs) suspects(what purpose) (n int, first time.Time) {
 func (of *partJobs) clear(what purpose) (first time.Time) {
 	served := of.served[what].latest()
 	for at, f := range of.failures {
-		if at.what == what && f.since.After(served) {
+		if at.what == what && (f.since.After(served) || f.namedAt.After(served)) {
 			f.named = false
 		}
 	}
 	_, first = of.suspects(what)
 	return first
+}
+
+// acquit forgets the failures for which no job is to blame: a failure of the part is over, and they were its.
+func (of *partJobs) acquit(what purpose) {
+	maps.DeleteFunc(of.failures, func(at jobPurpose, f *jobFailure) bool {
+		return at.what == what && !f.named && !f.logged && !f.isLocked()
+	})
 }
 
 // mayServe reports whether there is another job that a part may serve: it did so a short while ago, or took a claim of it, and
@@ -271,7 +284,8 @@ func (of *partJobs) learn(what purpose, verdicts []verdict, now time.Time) (answ
 // note keeps the failure of a job.
 func (of *partJobs) note(at jobPurpose, err error, now time.Time) *jobFailure {
 	f := of.failures[at]
-	if f == nil || f.isLocked() && !errors.Is(err, ErrLocked) {
+	// What the part has answered since, or what was locked, is no reason to blame the job.
+	if f == nil || !f.named && (f.isLocked() && !errors.Is(err, ErrLocked) || !f.isLocked() && !f.answered.IsZero()) {
 		f = &jobFailure{since: now}
 		if of.failures == nil {
 			of.failures = make(map[jobPurpose]*jobFailure)

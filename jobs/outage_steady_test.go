@@ -90,3 +90,47 @@ func TestScheduler_Err_locksAwayEachHour(t *testing.T) {
 		}
 	})
 }
+
+// The store refuses all claims for some seconds, again and again. Jobs are not blamed for long, also not by a node that does
+// not ask again for those that it was refused, or loses them to others: such a one cannot tell at once.
+func TestScheduler_Err_shortOutages(t *testing.T) {
+	t.Parallel()
+	for _, nodes := range []int{1, 2, 3} {
+		for _, many := range []int{20, 100} {
+			t.Run(fmt.Sprint(nodes, " nodes, ", many, " jobs"), func(t *testing.T) {
+				t.Parallel()
+				jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+					began := time.Now()
+					for range nodes {
+						n := c.Node(Config{Store: &fussy{c.Store, func(call, _, _ string) error {
+							at := time.Since(began).Milliseconds()
+							if call == "Claim" && (at > 53500 && at < 58000 || at > 64000 && at < 68000 || at > 77000 && at < 81000) {
+								return errFussy
+							}
+							return nil
+						}}}, 0)
+						for j := range many {
+							n.MustAdd(Job{Name: fmt.Sprint("j", j), Spec: eachSecond, Run: jobstest.Sleep(0)})
+						}
+						n.Start()
+					}
+					blamed := make([]time.Duration, nodes)
+					for range 1500 {
+						time.Sleep(100 * time.Millisecond)
+						for i, n := range c.Nodes() {
+							if whoIsBlamed(n.Err()) == "job" {
+								blamed[i] += 100 * time.Millisecond
+							}
+						}
+					}
+					c.Stop()
+					for i, d := range blamed {
+						if d > 20*time.Second || nodes == 1 && d > 0 {
+							t.Errorf("node %d blames jobs for %s", i, d)
+						}
+					}
+				})
+			})
+		}
+	}
+}

@@ -39,6 +39,7 @@ func (l *Locker) tell(ctx context.Context, lease *Lease, f func()) {
 	told := false
 	defer func() {
 		if !told {
+			lease.grant.keepNothing(lease)
 			_ = lease.Release(ctx) // the panic goes on
 		}
 	}()
@@ -97,7 +98,8 @@ func (l *Locker) acquire(ctx context.Context, key string, o Options) (*Lease, er
 	lease, err := acquire(ctx, key, o)
 	if caller != nil && caller.panicked.Load() != nil {
 		if lease != nil {
-			_ = lease.Release(ended) // in the background
+			lease.grant.keepNothing(lease) // nothing has run under it
+			_ = lease.Release(ended)       // in the background
 		}
 		caller.goOn()
 	}

@@ -111,6 +111,30 @@ func free(t *testing.T, lease *lockrt.Lease) {
 	}
 }
 
+// Nothing has run under a lease whose caller's context has panicked: MinHold has nothing to keep apart.
+func TestLocker_Acquire_contextThatPanicsKeepsNothing(t *testing.T) {
+	for calls := range int64(60) {
+		sharing(t, func(t *testing.T, store *sharingStore, locks *lockrt.Locker) {
+			other := newLocker(t, store, lockrt.Config{Node: "other"})
+			ctx := moodyContext{t.Context(), new(atomic.Int64)}
+			ctx.left.Store(calls)
+			panicked := true
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, MinHold: time.Hour})
+				panicked = false
+			}()
+			if panicked {
+				began := time.Now()
+				free(t, mustAcquire(t, other, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Minute}))
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("%d calls: another process has waited for %s", calls, took)
+				}
+			}
+		})
+	}
+}
+
 // madContext panics in every method but Deadline from some moment on, as one may that belongs to a request which is over.
 type madContext struct {
 	context.Context

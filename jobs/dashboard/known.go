@@ -116,11 +116,17 @@ func (k *known) verify(ctx context.Context, a *answer, silent bool) (copied answ
 	})
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if proof.failed != nil && a.failed == nil {
+	copied = *a
+	switch small := k.answers[alive]; {
+	case proof.failed == nil || a.failed != nil:
+	case small != nil && small.failed != nil:
 		k.fail(a, proof.failed, k.now())
 		a.until = time.Time{}
+		copied = *a
+	default: // the request has ended meanwhile, and others may hear more
+		copied.failed, copied.since = proof.failed, a.asked
 	}
-	return *a, proof.failed == nil
+	return copied, proof.failed == nil
 }
 
 // fail notes that there is no newer answer. It needs mu.

@@ -252,3 +252,24 @@ func TestHandler_pagesShareAState(t *testing.T) {
 	}
 	looking.Wait()
 }
+
+// A request ends while another one asks whether the store is there. That says nothing of the store.
+func TestKnown_get_requestEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(context.Context) (any, error) { time.Sleep(600 * time.Millisecond); return "v", nil }
+		k := &known{now: time.Now, probe: func(context.Context) error { time.Sleep(500 * time.Millisecond); return nil }}
+		k.get(t.Context(), "q", slow)
+		time.Sleep(1500 * time.Millisecond)
+		go k.get(t.Context(), "q", slow)
+		synctest.Wait()
+		leaves, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if a := k.get(leaves, "q", slow); a.failed == nil {
+			t.Error("the request that has ended has an answer that nobody has asked for")
+		}
+		time.Sleep(time.Second)
+		if a := k.get(t.Context(), "q", slow); a.failed != nil || !a.back.IsZero() {
+			t.Errorf("another request hears of an outage: %v, over since %s after %s", a.failed, a.back, a.away)
+		}
+	})
+}
