@@ -172,12 +172,12 @@ func (x *attempt) contradiction(err error) error {
 	return err
 }
 
-// tooLate reports whether the tick is not to be run any more, since its store was away at the begin: it is past its
-// grace, and Misfire is skip.
+// tooLate reports whether the tick is not to be run any more, since a store was away at the begin: it is past its grace,
+// and Misfire is skip. That is said of ticks: what somebody has asked for is run, and so is a retry.
 func (x *attempt) tooLate() bool {
 	j, r := &x.e.job, &x.p.Run
-	scheduled := r.Trigger == TriggerSchedule || r.Trigger == TriggerRecovery && r.Attempt == 1
-	return j.Misfire == MisfireSkip && scheduled && x.e.part.clock.now().Sub(r.Tick.Add(j.Jitter)) > j.Grace
+	return j.Misfire == MisfireSkip && r.Attempt == 1 && !r.isAskedFor() &&
+		x.e.part.clock.now().Sub(r.Tick.Add(j.Jitter)) > j.Grace
 }
 
 // unlock releases the leases and returns the error of a lock that was lost. A release that the store did not answer is

@@ -64,7 +64,7 @@ type Job struct {
 	Overlap Overlap
 
 	// Misfire says what happens to ticks that are later than Grace because no node was running or the store did not
-	// answer. Defaults to MisfireOnce.
+	// answer. Defaults to MisfireOnce. Retries, and what somebody has asked for, are run however late.
 	Misfire Misfire
 	// Grace is how late a tick may begin and still be on time. Defaults to 10 s.
 	Grace time.Duration

@@ -94,7 +94,7 @@ var lockAnswers = []error{
 // differs from one tick to the next, so that ticks skipped in a row share a record.
 func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 	var busy *lockrt.BusyError
-	switch late := x.e.part.clock.now().Sub(x.p.Run.Tick.Add(x.e.job.Jitter)); {
+	switch {
 	case ctx.Err() != nil:
 		return leave
 	case errors.As(err, &busy) && busy.Holder == "":
@@ -108,7 +108,7 @@ func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 	case errors.Is(err, lockrt.ErrClosed), errors.Is(err, lockrt.ErrKey), errors.Is(err, errors.ErrUnsupported),
 		errors.Is(err, lockrt.ErrOptions), errors.Is(err, lockrt.ErrNested):
 		return &refusal{outcome: OutcomeError, reason: "the lock cannot be taken", err: err.Error()}
-	case x.e.job.Misfire == MisfireSkip && late > x.e.job.Grace:
+	case x.tooLate():
 		why := "store of locks unavailable until the tick was too late, and Misfire is skip"
 		return &refusal{outcome: OutcomeSkipped, reason: why, err: err.Error()}
 	}

@@ -145,7 +145,9 @@ func (r *recoverer) succession(e *entry, p InFlight, orphan bool) Finish {
 		next.Owner, next.Locker, next.PassedOn = s.session, s.locks.Node(), false
 		next.Run.Node = s.cfg.Node
 		if p.PassedOn {
-			next.Run.Trigger = TriggerRecovery
+			if p.Run.Trigger != TriggerManual {
+				next.Run.Trigger = TriggerRecovery
+			}
 			next.delay()
 		}
 		f.Next = &next

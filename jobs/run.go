@@ -58,6 +58,9 @@ func (r *Run) first() time.Time {
 // latest is the last moment that is known of a run that has not ended.
 func (r *Run) latest() time.Time { return latest(r.Claimed, r.Started) }
 
+// isAskedFor reports whether somebody has asked for r. It is not of the schedule then.
+func (r *Run) isAskedFor() bool { return r.Trigger == TriggerManual || r.Author != "" || r.OneOff != "" }
+
 // Joins reports whether r may share a record. A skipped run that somebody requested has its own record, and so does a
 // skip that ended a retry.
 func (r *Run) Joins() bool {

@@ -258,7 +258,7 @@ type InFlight struct {
 // replaces others all the same.
 func (p *InFlight) delay() {
 	p.Patient = true
-	p.Backlog = p.Backlog || p.Run.Author == "" && p.Run.OneOff == ""
+	p.Backlog = p.Backlog || !p.Run.isAskedFor()
 }
 
 // Span is a range of ticks: those after From, up to and including To.
