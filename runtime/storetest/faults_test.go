@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -130,6 +131,20 @@ var faults = map[string]fault{
 			return b.fullSession.Release(ctx, rel)
 		}
 	}},
+	"what is kept is forgotten when it has just been renewed": {"ReleaseCrossing/a_longer_renewal", "not passed on", nil,
+		func(b *badSession) {
+			var renewed atomic.Bool
+			b.renew = func(ctx context.Context, renewals []lockrt.Renewal) []error {
+				renewed.Store(true)
+				return b.fullSession.Renew(ctx, renewals)
+			}
+			b.release = func(ctx context.Context, rel lockrt.Release) error {
+				if renewed.Swap(false) && rel.Keep > 0 {
+					return lockrt.ErrLost
+				}
+				return b.fullSession.Release(ctx, rel)
+			}
+		}},
 	"a second release is a success": {"Release/only_once", "want ErrLost", nil, func(b *badSession) {
 		b.release = func(ctx context.Context, rel lockrt.Release) error {
 			_ = b.fullSession.Release(ctx, rel)

@@ -64,6 +64,7 @@ func Run(t *testing.T, open OpenFunc, opts ...Option) {
 		{"Crossing", crossingTests},
 		{"Renew", renewTests},
 		{"Release", releaseTests},
+		{"ReleaseCrossing", releaseCrossingTests},
 		{"Break", breakTests},
 		{"BreakCrossing", breakCrossingTests},
 		{"Told", toldTests},

@@ -39,7 +39,12 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 		}
 	}
 	switch {
-	case errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) || errors.Is(err, errExpired):
+	case errors.Is(err, zk.ErrBadVersion):
+		if err := s.changedMeanwhile(ctx, h); err != nil {
+			return err
+		}
+		return s.keep(ctx, h, keep)
+	case errors.Is(err, zk.ErrNoNode), errors.Is(err, errExpired):
 		return lockrt.ErrLost
 	case err != nil:
 		return err

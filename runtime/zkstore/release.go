@@ -68,25 +68,28 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, h *held) erro
 	case errors.Is(err, zk.ErrNoNode), errors.Is(err, errExpired):
 		return lockrt.ErrLost
 	case errors.Is(err, zk.ErrBadVersion):
-		return s.releaseChanged(ctx, h)
+		if err := s.changedMeanwhile(ctx, h); err != nil {
+			return err
+		}
+		return s.release(ctx, rel, h)
 	}
 	return err
 }
 
-// releaseChanged ends a lease whose contender is not as this process knows it: it was broken, or a change of it had no
-// answer.
-func (s *session) releaseChanged(ctx context.Context, h *held) error {
+// changedMeanwhile learns what a contender is that is to be released and is not as this process knows it: a change of it
+// crossed with the release, or had no answer. If the lease was broken it ends it and returns ErrLost.
+func (s *session) changedMeanwhile(ctx context.Context, h *held) error {
 	n, err := h.l.get(ctx, h.path)
 	switch {
 	case errors.Is(err, zk.ErrNoNode), errors.Is(err, errExpired):
 		return lockrt.ErrLost
 	case err != nil:
 		return err
-	}
-	s.leave(&h.place)
-	if entryOf(n.data).Broken != "" {
+	case entryOf(n.data).Broken != "":
+		s.leave(&h.place)
 		return lockrt.ErrLost
 	}
+	h.version = n.stat.Version
 	return nil
 }
 
