@@ -69,7 +69,8 @@ func (l *link) left(ctx context.Context, n node) (time.Duration, error) {
 	return e.ttl() - now.Sub(time.UnixMilli(n.stat.Ctime)), err
 }
 
-// endKept returns for how long a node keeps a lock. If that is over, it deletes the node and returns 0.
+// endKept returns for how long a node keeps a lock. If that is over, it deletes the node and returns 0. A node of others is
+// left alone.
 func (l *link) endKept(ctx context.Context, key, path string) (time.Duration, error) {
 	n, err := l.get(ctx, path)
 	switch {
@@ -78,7 +79,7 @@ func (l *link) endKept(ctx context.Context, key, path string) (time.Duration, er
 	case err != nil:
 		return 0, err
 	}
-	if left, err := l.left(ctx, n); left > 0 || err != nil {
+	if left, err := l.left(ctx, n); left > 0 || err != nil || !entryOf(n.data).Kept {
 		return left, err
 	}
 	id, err := percent.Unescape(path[len(l.s.space.kept(key, "")):])

@@ -315,7 +315,13 @@ func (l *link) now(ctx context.Context) (time.Time, error) {
 	if now, fresh := l.known(); fresh {
 		return now, nil
 	}
-	s, _, err := repeat(ctx, l, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(l.s.space.keeps(), []byte{}, -1) })
+	ask := func(c *zk.Conn) (*zk.Stat, error) { return c.Set(l.s.space.keeps(), []byte{}, -1) }
+	s, _, err := repeat(ctx, l, ask)
+	if errors.Is(err, zk.ErrNoNode) { // somebody has deleted it
+		if err = l.makeTree(ctx); err == nil {
+			s, _, err = repeat(ctx, l, ask)
+		}
+	}
 	if err != nil {
 		return time.Time{}, err
 	}

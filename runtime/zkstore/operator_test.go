@@ -34,6 +34,22 @@ func TestStore_longTTL(t *testing.T) {
 	release(t, lease)
 }
 
+// A lease that is extended has been held since it was asked for.
+func TestStore_Extend_keepsSince(t *testing.T) {
+	e := one(t)
+	locks := newLocker(t, e.Addrs(), config(patient), "a", lockrt.Config{})
+	lease := acquire(t, locks, "k", lockrt.Options{TTL: time.Second})
+	before, err := locks.Holder(t.Context(), "k")
+	if err == nil {
+		err = lease.Extend(t.Context(), time.Minute)
+	}
+	after, err2 := locks.Holder(t.Context(), "k")
+	if err := errors.Join(err, err2); err != nil || !after.Since.Equal(before.Since) {
+		t.Errorf("held since %s, and after Extend since %s, %v", before.Since, after.Since, err)
+	}
+	release(t, lease)
+}
+
 // Somebody deletes the node of a waiter, of a holder, and of the session.
 func TestStore_deletedNodes(t *testing.T) {
 	e := one(t)

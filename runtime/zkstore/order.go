@@ -25,7 +25,7 @@ type child struct {
 func contendersOf(names []string) (contenders []child, kept []string) {
 	for _, name := range names {
 		if strings.HasPrefix(name, keptMark) {
-			if name != keptMark {
+			if _, err := percent.Unescape(name[len(keptMark):]); err == nil && name != keptMark {
 				kept = append(kept, name)
 			}
 			continue

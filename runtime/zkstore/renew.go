@@ -180,9 +180,13 @@ func (s *session) lengthen(ctx context.Context, h *held, ttl time.Duration) erro
 		return fmt.Errorf("a lease of %s is longer than ZooKeeper gives, which is %s for a session of %s; see "+
 			"zkstore.Config.SessionTimeout", ttl, most, h.l.agreed())
 	}
-	stat, _, err := repeat(ctx, h.l, func(c *zk.Conn) (*zk.Stat, error) {
-		return c.Set(h.path, jsonOf(s.entry(ttl)), h.version)
-	})
+	n, err := h.l.get(ctx, h.path)
+	var stat *zk.Stat
+	if err == nil {
+		e := entryOf(n.data)
+		e.TTL = ttl.Microseconds()
+		stat, _, err = repeat(ctx, h.l, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(h.path, jsonOf(e), h.version) })
+	}
 	switch {
 	case errors.Is(err, errExpired):
 		return lockrt.ErrLost

@@ -48,7 +48,8 @@ func TestStore_strangersBesideContenders(t *testing.T) {
 	conn := client(t, e.Addrs())
 	a := newLocker(t, e.Addrs(), config(patient), "a", lockrt.Config{})
 	b := newLocker(t, e.Addrs(), config(patient), "b", lockrt.Config{})
-	for _, name := range []string{"~", "x", "~x", "-0000000000", "0000000000", "x~", "x~y", "%zz~0000000001"} {
+	for _, name := range []string{"~", "x", "~x", "-0000000000", "0000000000", "x~", "x~y", "%zz~0000000001", "~%zz",
+		"~y", "~y/child"} {
 		held := acquire(t, a, "k", lockrt.Options{TTL: long, Wait: time.Minute})
 		mustCreate(t, conn, root(t)+"/l/k/"+name, "{")
 		if infos, err := b.List(t.Context(), ""); err != nil || len(infos) != 1 || infos[0].Node != "a" {
@@ -68,6 +69,10 @@ func TestStore_MinHold_folderIsGone(t *testing.T) {
 	conn := client(t, e.Addrs())
 	a := newLocker(t, e.Addrs(), config(patient), "a", lockrt.Config{})
 	b := newLocker(t, e.Addrs(), config(patient), "b", lockrt.Config{})
+	c := newLocker(t, e.Addrs(), config(patient), "c", lockrt.Config{})
+	if _, err := c.List(t.Context(), ""); err != nil { // its session makes the folders once
+		t.Fatal(err)
+	}
 	held := acquire(t, a, "k", lockrt.Options{TTL: long, MinHold: time.Hour})
 	if err := conn.Delete(root(t)+"/k", -1); err != nil {
 		t.Fatal(err)
@@ -78,6 +83,16 @@ func TestStore_MinHold_folderIsGone(t *testing.T) {
 	info, err := b.Holder(t.Context(), "k")
 	if err != nil || info.ID != "" || info.Remaining < 50*time.Minute {
 		t.Errorf("the lock is %+v, %v; want it kept", info, err)
+	}
+	names, _, err := conn.Children(root(t) + "/k")
+	for _, name := range names {
+		err = errors.Join(err, conn.Delete(root(t)+"/k/"+name, -1))
+	}
+	if err := errors.Join(err, conn.Delete(root(t)+"/k", -1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.TryAcquire(t.Context(), "k", lockrt.Options{TTL: long}); !errors.Is(err, lockrt.ErrBusy) {
+		t.Errorf("try of a kept lock: %v, want ErrBusy", err)
 	}
 	if err := b.Break(t.Context(), "k", "test"); err != nil {
 		t.Error(err)
