@@ -21,6 +21,7 @@ type Proxy struct {
 	mute   bool // what the server answers is thrown away
 	delay  time.Duration
 	seen   int // connections so far
+	bytes  int // that the server has answered so far
 	text   []byte
 	then   func() // called once, before a request passes that has text; nil: there is none
 }
@@ -57,6 +58,13 @@ func (p *Proxy) Accepted() int {
 	return p.seen
 }
 
+// Answered is how many bytes the server has answered.
+func (p *Proxy) Answered() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.bytes
+}
+
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
@@ -87,6 +95,9 @@ func (p *Proxy) pass(from, to net.Conn, answers bool) {
 		n, err := from.Read(buf)
 		p.mu.Lock()
 		open, mute, delay := p.open, p.mute && answers, p.delay
+		if answers {
+			p.bytes += n
+		}
 		p.mu.Unlock()
 		if !answers {
 			p.look(buf[:n])

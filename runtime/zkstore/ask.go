@@ -121,31 +121,32 @@ func (s *session) entry(ttl time.Duration) entry {
 
 // look finds out who holds a lock. p is the contender of the caller, nil if it has none. What this server says of those
 // before the contender is true, although it may lag behind: it knows of the contender, and so of all that came before.
-func (l *link) look(ctx context.Context, key string, p *place) (a answer, err error) {
+func (l *link) look(ctx context.Context, key string, p *place) (answer, error) {
+	return l.lookSince(ctx, key, p, time.Now())
+}
+
+// lookSince is look with what the servers said at a time, or later.
+func (l *link) lookSince(ctx context.Context, key string, p *place, since time.Time) (a answer, err error) {
 	lock := l.s.space.lock(key)
-	a.sent = time.Now()
-	names, err := l.children(ctx, lock)
+	q, err := l.queue(ctx, lock, since)
 	if err != nil {
 		return a, err
 	}
-	contenders, kept := contendersOf(names)
-	if contenders, err = l.order(ctx, lock, contenders); err != nil {
-		return a, err
+	a.sent, a.gone = q.asked, true
+	if len(q.contenders) > 0 {
+		a.head = lock + "/" + q.contenders[0].name
 	}
-	a.gone = true
-	for i, c := range contenders {
-		path := lock + "/" + c.name
-		if i == 0 {
-			a.head = path
+	at := len(q.contenders)
+	if p != nil {
+		if i, there := q.rank(p.id, p.path[len(lock)+1:]); there {
+			at, a.gone, a.mine = i, false, i == 0
 		}
-		if p != nil && path == p.path {
-			a.gone, a.mine = false, i == 0
-			break
-		}
-		a.before = path
 	}
-	first := p != nil && len(contenders) > 0 && lock+"/"+contenders[0].name == p.path
-	for _, name := range kept { // whoever comes first waits for it
+	if at > 0 {
+		a.before = lock + "/" + q.contenders[at-1].name
+	}
+	first := a.mine
+	for _, name := range q.kept { // whoever comes first waits for it
 		left, err := l.endKept(ctx, key, lock+"/"+name)
 		if err != nil {
 			return a, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/zkstore"
 )
 
 // Callers who want a lock in strict order give up soon, faster than what they have put there can be deleted. They do not
@@ -140,4 +142,55 @@ func TestStore_serverWithoutItsData(t *testing.T) {
 	}
 	release(t, lease)
 	release(t, acquire(t, a, "other", lockrt.Options{TTL: time.Second, Wait: time.Minute}))
+}
+
+// A connection is cut on which a crowd waits. Each of them looks again at the queue, of which the servers tell few of them:
+// else there would be as many names as the square of the crowd, and signs of life would wait behind those.
+func TestStore_crowdLooksTogether(t *testing.T) {
+	e := one(t)
+	line := testenv.NewProxy(t, e.Addrs()[0])
+	s, err := zkstore.New([]string{line.Addr()}, config(patient)).Open(lockrt.SessionConfig{
+		Namespace: t.Name(), Node: "a", Lost: func(string, error) {}, Logger: slog.New(slog.DiscardHandler),
+		Held: func() []lockrt.HeldLease { return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(context.Background())
+	if _, err := s.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "holder", TTL: long}); err != nil {
+		t.Fatal(err)
+	}
+	const crowd = 600
+	ctx, leave := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	var looks [crowd]atomic.Int64
+	for i := range crowd {
+		all.Go(func() {
+			req := lockrt.Request{Key: "k", ID: fmt.Sprint("waiter", i), TTL: long, Wait: lockrt.Forever}
+			req.Told = func(*lockrt.BusyError, error) { looks[i].Add(1) }
+			if _, err := s.Acquire(ctx, req); ctx.Err() == nil {
+				t.Errorf("a waiter: %v", err)
+			}
+		})
+	}
+	haveLooked := func() bool {
+		for i := range looks {
+			if looks[i].Load() == 0 {
+				return false
+			}
+		}
+		return true
+	}
+	testsync.Eventually(t, "all stand in the queue", haveLooked)
+	for i := range looks {
+		looks[i].Store(0)
+	}
+	before := line.Answered()
+	line.Cut()
+	testsync.Eventually(t, "all have looked again", haveLooked)
+	if bytes := line.Answered() - before; bytes > crowd*crowd*10 {
+		t.Errorf("the servers have told a crowd of %d %d bytes", crowd, bytes)
+	}
+	leave()
+	all.Wait()
 }

@@ -3,7 +3,6 @@ package zkstore
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -136,14 +135,12 @@ func (l *link) find(ctx context.Context, key, id string) (paths []string, err er
 		return nil, err
 	}
 	lock := l.s.space.lock(key)
-	names, err := l.children(ctx, lock)
+	q, err := l.queue(ctx, lock, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		if strings.HasPrefix(name, escape(id)+numberMark) {
-			paths = append(paths, lock+"/"+name)
-		}
+	for _, i := range q.ranks[id] {
+		paths = append(paths, lock+"/"+q.contenders[i].name)
 	}
 	return paths, nil
 }

@@ -26,17 +26,19 @@ type link struct {
 	path string // of its node
 	base int64  // what is added to a zxid to make an epoch
 
-	mu      sync.Mutex // guards what follows
-	over    bool       // gone is closed
-	why     error      // the last time that there was no connection
-	wire    *wire      // the last one
-	up      chan struct{}
-	giveUp  *time.Timer // runs while there is no connection; nil: there always was one
-	signs   signs
-	watched map[string]changes // what waiters watch, by its path
-	roomFor int                // how many of them there may be before those are left out that have fired
-	server  time.Time          // what the leader's clock said
-	serverX time.Time          // when that was known here
+	mu        sync.Mutex // guards what follows
+	over      bool       // gone is closed
+	why       error      // the last time that there was no connection
+	wire      *wire      // the last one
+	up        chan struct{}
+	giveUp    *time.Timer // runs while there is no connection; nil: there always was one
+	signs     signs
+	watched   map[string]changes    // what waiters watch, by its path
+	roomFor   int                   // how many of them there may be before those are left out that have fired
+	queues    map[string]*questions // by the path of the lock
+	queueRoom int                   // how many of them there may be before those are left out that nobody asks for
+	server    time.Time             // what the leader's clock said
+	serverX   time.Time             // when that was known here
 }
 
 var errNoServer = errors.New("no server could be reached")
@@ -46,6 +48,7 @@ func newLink(s *session) (*link, error) {
 	l := &link{
 		s: s, cfg: s.cfg, gone: make(chan struct{}), ready: make(chan struct{}), up: make(chan struct{}),
 		signs: signs{tick: s.cfg.Tick}, watched: make(map[string]changes),
+		queues: make(map[string]*questions),
 	}
 	began := make(chan struct{}) // the client calls back before it is known here
 	defer close(began)
@@ -211,6 +214,17 @@ func (l *link) wired(w *wire) bool {
 		l.wire = w
 	}
 	return !l.over
+}
+
+// heardBytes is how many bytes have come on the present connection.
+func (l *link) heardBytes() int {
+	l.mu.Lock()
+	w := l.wire
+	l.mu.Unlock()
+	if w == nil {
+		return 0
+	}
+	return w.heard()
 }
 
 func (l *link) isUp() bool {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// askAgain is how often a waiter makes sure that it stands in the queue.
+	// askAgain is how often a waiter makes sure that it stands in the queue, about.
 	askAgain = 10 * time.Second
 )
 
@@ -86,6 +86,7 @@ type waiting struct {
 
 	p     *place // its contender; nil: it has none
 	a     answer // what ZooKeeper said last
+	again bool   // it looks again without a reason
 	path  string // of the node that is watched
 	watch changes
 }
@@ -202,7 +203,7 @@ func (w *waiting) lookOnce(ctx context.Context) (err error) {
 		w.take(p)
 	}
 	if !a.mine {
-		if a, err = l.look(ctx, w.Req.Key, w.p); err != nil {
+		if a, err = w.lookAt(ctx, l); err != nil {
 			return err
 		}
 	}
@@ -221,6 +222,18 @@ func (w *waiting) lookOnce(ctx context.Context) (err error) {
 	return nil
 }
 
+// lookAt looks at the queue. Without a reason to look, one that others saw a while ago will do, if it is as it was.
+func (w *waiting) lookAt(ctx context.Context, l *link) (answer, error) {
+	if w.again {
+		w.again = false
+		a, err := l.lookSince(ctx, w.Req.Key, w.p, time.Now().Add(-askAgain/2))
+		if err != nil || !a.gone && !a.mine && a.before == w.a.before {
+			return a, err
+		}
+	}
+	return l.look(ctx, w.Req.Key, w.p)
+}
+
 // stand waits until the one before has gone, or for a reason to look again. It returns an error when the wait is over.
 func (w *waiting) stand(ctx context.Context) error {
 	l := w.p.l
@@ -236,7 +249,7 @@ func (w *waiting) stand(ctx context.Context) error {
 		defer timer.Stop()
 		kept = timer.C
 	}
-	later := time.NewTimer(askAgain)
+	later := time.NewTimer(pace.Jitter(askAgain))
 	defer later.Stop()
 	select {
 	case <-w.watch.events:
@@ -245,6 +258,7 @@ func (w *waiting) stand(ctx context.Context) error {
 	case <-w.w.poke:
 	case <-kept:
 	case <-later.C:
+		w.again = true
 	case <-budget:
 		return w.Outcome(nil)
 	case <-ctx.Done():
