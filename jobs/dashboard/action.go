@@ -41,6 +41,7 @@ type question struct {
 	// set by ask
 	Page, Param, Target, Reason string
 	Escaped                     bool // the target is
+	Token                       string
 	HasReason, NeedsReason      bool
 	Danger                      bool
 	MaxReason                   int
@@ -62,7 +63,7 @@ func (q *request) ask(a *action, target, reason string, wrong *problem) (*view, 
 	question.Page, question.Param, question.Reason = q.name, a.param, reason
 	question.escape(target)
 	question.HasReason, question.NeedsReason = a.reason || a.needs, a.needs
-	question.Danger, question.MaxReason = a.danger, maxReason
+	question.Danger, question.MaxReason, question.Token = a.danger, maxReason, newToken()
 	v := &view{template: "confirm", Title: question.Title, Data: question}
 	if wrong != nil {
 		v.Problems = []*problem{wrong}
@@ -70,7 +71,9 @@ func (q *request) ask(a *action, target, reason string, wrong *problem) (*view, 
 	return v, nil
 }
 
+// perform does what a form asks for, once for each token: see sentForms.
 func perform(a *action) func(*request) (*view, error) {
+	sent := &sentForms{}
 	return func(q *request) (*view, error) {
 		q.r.Body = http.MaxBytesReader(q.w, q.r.Body, maxForm)
 		if err := q.r.ParseForm(); err != nil {
@@ -81,12 +84,15 @@ func perform(a *action) func(*request) (*view, error) {
 		if wrong := a.check(reason); wrong != nil {
 			return q.ask(a, target, reason, wrong)
 		}
-		done, next, err := q.perform(a, target, reason)
-		if err != nil {
-			return q.ask(a, target, reason, q.problemOf(a.verb, quote(target), err))
+		o, before := sent.do(q.ctx, q.author(), q.r.PostForm, func() outcome { return q.perform(a, target, reason) })
+		if before {
+			o = o.again(a.verb, quote(target), q)
 		}
-		q.leaveNote(done)
-		redirect(q.w, http.StatusSeeOther, next)
+		if o.err != nil {
+			return q.ask(a, target, reason, q.problemOf(a.verb, quote(target), o.err))
+		}
+		q.leaveNote(o.done)
+		redirect(q.w, http.StatusSeeOther, o.next)
 		return nil, nil
 	}
 }
@@ -128,10 +134,10 @@ func (a *action) check(reason string) *problem {
 }
 
 // perform does it, also if the user's connection breaks meanwhile.
-func (q *request) perform(a *action, target, reason string) (done, next string, err error) {
+func (q *request) perform(a *action, target, reason string) outcome {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.r.Context()), storeTimeout)
 	defer cancel()
-	done, next, err = a.do(q, ctx, target, reason)
+	done, next, err := a.do(q, ctx, target, reason)
 	q.d.forget()
 	level := slog.LevelInfo
 	if err != nil && !errors.As(err, new(*problem)) {
@@ -139,7 +145,7 @@ func (q *request) perform(a *action, target, reason string) (done, next string, 
 	}
 	q.d.cfg.Logger.LogAttrs(q.ctx, level, "dashboard action", slog.String("action", a.verb), slog.String("target", target),
 		slog.String("user", q.author()), slog.String("reason", reason), slog.Any("error", err))
-	return done, next, err
+	return outcome{done, next, err}
 }
 
 // author is who does it, for the records.
