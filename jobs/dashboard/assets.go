@@ -23,19 +23,23 @@ type asset struct {
 
 var assets = map[string]*asset{
 	"style.css": newAsset("style.css", timeline.Styles),
-	"app.js":    newAsset("app.js"),
+	"app.js":    newAsset("app.js", read("form.js")),
 	"icon.svg":  newAsset("icon.svg"),
 }
 
 func newAsset(name string, more ...string) *asset {
+	content := []byte(read(name) + strings.Join(more, ""))
+	sum := sha256.Sum256(content)
+	version := hex.EncodeToString(sum[:6])
+	return &asset{name: name, content: content, version: version, address: address(name, "v", version)}
+}
+
+func read(name string) string {
 	content, err := web.ReadFile("web/" + name)
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	content = append(content, strings.Join(more, "")...)
-	sum := sha256.Sum256(content)
-	version := hex.EncodeToString(sum[:6])
-	return &asset{name: name, content: content, version: version, address: address(name, "v", version)}
+	return string(content)
 }
 
 func (a *asset) serve(w http.ResponseWriter, r *http.Request) {

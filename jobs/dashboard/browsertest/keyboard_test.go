@@ -71,3 +71,24 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("%+v, %v", status, err)
 	}
 }
+
+// TestKeyboard_narrow: on a narrow screen, as where the text is large, nothing that has the focus is out of sight.
+func TestKeyboard_narrow(t *testing.T) {
+	t.Parallel()
+	r, running, _ := filled(t, operator)
+	b := newTab(t, r.base())
+	b.sized(640, "light")
+	for _, page := range []string{"", "jobs", "job?name=import", "run?id=" + escape(running), "locks", "one-off"} {
+		b.open(page)
+		b.await(`document.documentElement.clientWidth === 640`)
+		if unseen := ask[string](b, `[...document.querySelectorAll("a[href]:not(.skip), button, input, select, textarea")].filter((e) => {
+			if (e.type === "hidden" || !e.getClientRects().length) return false;
+			e.focus();
+			const r = e.getBoundingClientRect();
+			const seen = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2);
+			return !seen || !e.contains(seen) && !seen.contains(e);
+		}).map(e => e.outerHTML).join("\n")`); unseen != "" {
+			t.Errorf("%q: cannot be seen: %s", page, unseen)
+		}
+	}
+}

@@ -108,9 +108,10 @@ func newTab(t *testing.T, base string) *tab {
 	return b
 }
 
-// expected is what the browser says where nothing is wrong: of an answer that says no, which tests cause on purpose, and of
-// a page that a busy machine shows after somebody has pressed a key in it.
+// expected is what the browser says where nothing is wrong: of an answer that says no and of a server that is gone, which tests
+// cause on purpose, and of a page that a busy machine shows after somebody has pressed a key in it.
 var expected = regexp.MustCompile(`Failed to load resource: the server responded with a status of (4|5)\d\d|` +
+	`Failed to load resource: net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE)|` +
 	`Autofocus processing was blocked because a document already has a focused element`)
 
 func (b *tab) hear(m chromedp.ConsoleMessage) {

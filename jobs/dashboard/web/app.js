@@ -4,12 +4,16 @@
 "use strict";
 
 (() => {
-  const own = document.currentScript.dataset;
+  const own = document.currentScript.dataset, root = document.documentElement;
   const button = document.getElementById("live"), lost = document.getElementById("lost");
   if (!button && !own.every) return;
   const every = Number(own.every) || 2000, atMost = 5000, soon = 700, patience = 15000, slow = 2500;
-  let on = true, failures = 0, silent = "unknown" in document.documentElement.dataset, waiting = false, timer = 0, request = null;
-  let pressed = false, held = null; // held: a page that came while something was pressed
+  let on = true, failures = 0, silent = "unknown" in root.dataset, timer = 0, request = null;
+  let waiting = 0; // 1: an answer takes long; 2: so long that the page is no longer up to date
+  let trouble = ""; // what came in place of a page; "nothing": no answer
+  let refused = false; // the dashboard itself says that there is no page
+  let pressed = false, selected = false;
+  let held = null; // takes over what came while something was pressed
 
   // An element is the same as one of the new page if they have the same key beside the same siblings.
   const keyOf = (n) => n.nodeType !== Node.ELEMENT_NODE ? "" :
@@ -63,30 +67,46 @@
     }
   }
 
+  // What shows no text holds none that is selected, also where all of the page is.
   function selecting(part) {
     const selection = document.getSelection();
-    return selection && !selection.isCollapsed && selection.containsNode(part, true);
+    return selection && !selection.isCollapsed && selection.containsNode(part, true) &&
+      part.checkVisibility() && part.textContent.trim() !== "";
   }
 
-  function takeOver(html) {
-    const page = new DOMParser().parseFromString(html, "text/html");
+  // As of when the page is, is said by made. It is no later than any part, so it stays while a part is held.
+  function takeOver(page) {
+    let made = null;
+    selected = false;
     for (const fresh of page.querySelectorAll("[data-live]")) {
       const old = document.getElementById(fresh.id);
       if (!old) { // a page that could not be made before
         location.reload();
         return;
       }
-      if (!selecting(old)) makeLike(old, fresh);
+      if (selecting(old)) selected = true;
+      else if (fresh.id === "made") made = fresh;
+      else makeLike(old, fresh);
     }
-    document.documentElement.dispatchEvent(new CustomEvent("taken-over"));
+    if (made && !selected) makeLike(document.getElementById("made"), made);
+    root.dispatchEvent(new CustomEvent("taken-over"));
+  }
+
+  // A page that there is no longer leaves what was shown as it was.
+  function takeRefusal(page) {
+    for (const id of ["unknown", "back", "problems"]) {
+      const old = document.getElementById(id), fresh = page.getElementById(id);
+      if (old && fresh && !selecting(old)) makeLike(old, fresh);
+    }
   }
 
   const press = () => { pressed = true; };
   const release = () => setTimeout(() => { // the click comes first
     pressed = false;
-    const html = held;
+    const takeHeld = held;
     held = null;
-    if (html !== null && on) takeOver(html);
+    if (takeHeld && on) takeHeld();
+    if (takeHeld) show();
   }, 50);
   const acts = (e) => e.key === "Enter" || e.key === " ";
   addEventListener("pointerdown", press, true);
@@ -96,16 +116,34 @@
   addEventListener("keyup", (e) => { if (acts(e)) release(); }, true);
   addEventListener("pointermove", (e) => { if (pressed && e.buttons === 0) release(); }, true); // was let go elsewhere
   addEventListener("blur", release);
+  document.addEventListener("selectionchange", () => {
+    if (selected && document.getSelection().isCollapsed) plan(0);
+  });
+
+  const answered = () => trouble === "nothing" ? "no answer" : "answered with " + trouble;
+  const state = () => !on ? "stopped" : trouble ? answered() + ", trying again" : silent ? "unknown, trying again" :
+    waiting ? "waiting for an answer" : held ? "held while pressed" : selected ? "held while text is selected" : "live";
 
   function show() {
-    const trouble = failures > 0 || silent || waiting;
-    if (lost) lost.hidden = failures === 0;
+    const away = on && !refused && (failures > 1 || waiting > 1);
+    root.toggleAttribute("data-stale", away || on && refused);
+    showLost(away);
     if (!button) return;
     button.setAttribute("aria-pressed", String(on));
-    button.classList.toggle("lost", on && trouble);
-    button.querySelector(".live-text").textContent = !on ? "stopped" : failures > 0 ? "no answer, trying again" :
-      silent ? "unknown, trying again" : waiting ? "waiting for an answer" : "live";
+    button.classList.toggle("lost", on && Boolean(trouble || silent || waiting));
+    button.classList.toggle("held", on && Boolean(held || selected));
+    button.querySelector(".live-text").textContent = state();
     button.title = on ? "Stop updating this page" : "Update this page";
+  }
+
+  function showLost(away) {
+    if (!lost) return;
+    const title = lost.querySelector("h2"), asOf = lost.querySelector(".as-of");
+    if (away && title) {
+      title.textContent = "The server " + (!trouble || trouble === "nothing" ? "does not answer" : "answers with " + trouble);
+      asOf.textContent = document.querySelector("#made time").textContent;
+    }
+    lost.hidden = !away;
   }
 
   function plan(delay) {
@@ -113,38 +151,54 @@
     if (on && !document.hidden) timer = setTimeout(update, delay);
   }
 
+  // What is not a page of this program, such as the answer of a proxy or a form to sign in, is not shown.
+  async function take(answer) {
+    const html = await answer.text();
+    const page = new DOMParser().parseFromString(html, "text/html"), unknown = page.getElementById("unknown");
+    const text = (answer.headers.get("Content-Type") || "").startsWith("text/html");
+    const good = text && !answer.redirected && page.querySelector("[data-live]");
+    // While the store does not answer, the page says so: that is worth showing.
+    silent = Boolean(good && answer.status === 503 && unknown && !unknown.hidden);
+    refused = Boolean(good && !answer.ok && !silent);
+    trouble = good && (answer.ok || silent) ? "" : answer.ok ? "another page" : "status " + answer.status;
+    failures = trouble ? failures + 1 : 0;
+    if (!good || !on) return;
+    const takeIt = () => refused ? takeRefusal(page) : takeOver(page);
+    if (pressed) held = takeIt;
+    else takeIt();
+  }
+
   async function update() {
     if (request) return;
-    request = new AbortController();
-    const limit = setTimeout(() => request.abort(), patience);
-    const late = setTimeout(() => { waiting = true; show(); }, slow);
+    const asked = request = new AbortController();
+    const limits = [
+      setTimeout(() => asked.abort(), patience),
+      setTimeout(() => { waiting = 1; show(); }, slow),
+      setTimeout(() => { waiting = 2; show(); }, atMost),
+    ];
     try {
-      const answer = await fetch(location.href, {
-        headers: { "Dashboard-Live": "1" }, cache: "no-store", credentials: "same-origin", signal: request.signal,
-      });
-      const html = await answer.text();
-      if (!(answer.headers.get("Content-Type") || "").startsWith("text/html") || answer.redirected) throw new Error("no page");
-      // While the store does not answer, the page says so: that is worth showing.
-      silent = answer.status === 503;
-      failures = answer.ok || silent ? 0 : failures + 1;
-      if (on && pressed) held = html;
-      else if (on) takeOver(html);
+      await take(await fetch(location.href, {
+        headers: { "Dashboard-Live": "1" }, cache: "no-store", credentials: "same-origin", signal: asked.signal,
+      }));
     } catch {
-      failures++;
+      if (!asked.left) {
+        trouble = "nothing";
+        silent = refused = false;
+        failures++;
+      }
     } finally {
-      clearTimeout(limit);
-      clearTimeout(late);
+      limits.forEach(clearTimeout);
       request = null;
-      waiting = false;
+      waiting = 0;
     }
     show();
-    plan(silent ? soon : failures ? Math.min(every * 2 ** failures, atMost) : every);
+    plan(silent || failures === 1 ? soon : failures ? Math.min(every * 2 ** (failures - 1), atMost) : every);
   }
 
   // The server writes times in the reader's zone beside those of the jobs.
   function tellZone() {
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    if (!zone || document.documentElement.dataset.zone === zone) return false;
+    if (!zone || root.dataset.zone === zone) return false;
     document.cookie = "lockgen-zone=" + encodeURIComponent(zone) + "; max-age=31536000; samesite=lax" +
       (location.protocol.startsWith("https") ? "; secure" : "");
     return true;
@@ -153,12 +207,20 @@
   if (button) button.addEventListener("click", () => {
     on = !on;
     failures = 0;
+    trouble = "";
+    refused = selected = false;
     show();
     plan(0);
   });
   document.addEventListener("visibilitychange", () => plan(0));
-  window.addEventListener("pageshow", () => plan(every));
-  window.addEventListener("pagehide", () => { clearTimeout(timer); if (request) request.abort(); });
+  window.addEventListener("pageshow", (e) => plan(e.persisted ? 0 : every));
+  window.addEventListener("pagehide", () => {
+    clearTimeout(timer);
+    if (request) {
+      request.left = true;
+      request.abort();
+    }
+  });
   if (button) button.hidden = false;
   show();
   plan(button && tellZone() ? 0 : silent ? soon : every);
