@@ -40,12 +40,18 @@
 // origin ([net/http.CrossOriginProtection]) is refused unless Config.TrustedOrigins has that origin. Pages must not be
 // stored.
 //
+// A form acts once, also if a double click sends it twice: it has a random token, and what is sent again gets the answer
+// of the first. A process remembers the last 100 forms of each action, for up to ten minutes. Another process behind the
+// same address knows nothing of them. The token protects from nobody: a form without one, as scripts send, is done each time.
+//
 // There are three cookies, for the directory of the dashboard only: the colours chosen, the reader's time zone, and
 // for a minute the message about the last action.
 //
 // # Without JavaScript
 //
 // Everything works. The script only keeps pages up to date, by asking for them every two seconds while they are
-// visible, and tells the server the reader's time zone. It replaces only what has changed. It leaves alone what is
-// pressed, has the focus, is selected or was typed.
+// visible, keeps a button from being pressed twice, and tells the server the reader's time zone. It replaces only what has
+// changed. It leaves alone what is pressed, has the focus, is selected or was typed. While selected text holds a part, the
+// foot keeps its time. A page is greyed, and says as of when it is, after two requests or five seconds without an answer.
+// It is greyed at once when the answer is that there is no such page any more.
 package dashboard

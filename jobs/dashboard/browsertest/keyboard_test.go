@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -91,4 +93,43 @@ func TestKeyboard_narrow(t *testing.T) {
 			t.Errorf("%q: cannot be seen: %s", page, unseen)
 		}
 	}
+}
+
+// enter presses the Enter key, or says that it is still down.
+func (b *tab) enter(event input.DispatchKeyEventType, held bool) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, input.DispatchKeyEvent, input.DispatchKeyEventParams{
+			Type: event, Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13, AutoRepeat: &held,
+		})
+		return err
+	}))
+}
+
+// TestKeyboard_heldEnter: the key that leads to a question, and is held too long, does not answer it.
+func TestKeyboard_heldEnter(t *testing.T) {
+	t.Parallel()
+	b := newTab(t, newRig(t, operator).base())
+	b.open("run-now?name=warm-up")
+	b.await(`document.activeElement && document.activeElement.matches(".confirm button")`)
+	ask[bool](b, `(window.sent = 0, document.querySelector(".confirm").addEventListener("submit", (e) => {
+		e.preventDefault();
+		window.sent++;
+	}), true)`)
+	b.enter(input.DispatchKeyEventTypeKeyDown, true)
+	b.enter(input.DispatchKeyEventTypeKeyDown, true)
+	b.enter(input.DispatchKeyEventTypeKeyUp, false)
+	if n := ask[int](b, `window.sent`); n > 0 {
+		t.Errorf("a key that was held has sent the form %d times", n)
+	}
+	b.enter(input.DispatchKeyEventTypeKeyDown, false)
+	b.await(`window.sent === 1`)
+}
+
+// TestKeyboard_danger: what cannot be taken back is not what the Enter key does at once.
+func TestKeyboard_danger(t *testing.T) {
+	t.Parallel()
+	b := newTab(t, newRig(t, operator).base())
+	b.open("withdraw?id=welcome-42")
+	b.await(`document.activeElement && document.activeElement.matches(".confirm a.button")`)
 }

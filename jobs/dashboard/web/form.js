@@ -1,4 +1,5 @@
-// A form that was sent cannot be pressed again, until the browser shows another page or was stopped.
+// A form that was sent cannot be pressed again, until the browser shows another page or was stopped. A key that led here and is
+// still down presses nothing.
 "use strict";
 
 (() => {
@@ -10,6 +11,7 @@
     sent = button.disabled = true;
     timer = setTimeout(() => { button.disabled = false; }, patience);
   });
+  button.addEventListener("keydown", (e) => { if (e.repeat) e.preventDefault(); });
   window.addEventListener("pageshow", (e) => {
     clearTimeout(timer);
     button.disabled = false;
