@@ -60,6 +60,23 @@ func TestOnce_doubleClick(t *testing.T) {
 	})
 }
 
+// TestOnce_endlessAction: who sends a form again waits as long as for any answer of the store.
+func TestOnce_endlessAction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gated{busyFake(), make(chan struct{})}
+		h := newDashboard(g, g, operator)
+		go post(h, "run-now", "name", "index", onceField, "a")
+		synctest.Wait()
+		began := time.Now()
+		w := post(h, "run-now", "name", "index", onceField, "a")
+		if waited := time.Since(began); waited != storeTimeout {
+			t.Errorf("waited %v", waited)
+		}
+		close(g.gate)
+		expect(t, w, 503, "it may have happened or not")
+	})
+}
+
 // with adds fields to a form.
 func with(form []string, more ...string) []string {
 	return append(append([]string(nil), form...), more...)

@@ -136,12 +136,14 @@
     button.title = on ? "Stop updating this page" : "Update this page";
   }
 
+  const write = (e, text) => { if (e.textContent !== text) e.textContent = text; }; // what is written again is read out again
+
   function showLost(away) {
     if (!lost) return;
     const title = lost.querySelector("h2"), asOf = lost.querySelector(".as-of");
     if (away && title) {
-      title.textContent = "The server " + (!trouble || trouble === "nothing" ? "does not answer" : "answers with " + trouble);
-      asOf.textContent = document.querySelector("#made time").textContent;
+      write(title, "The server " + (!trouble || trouble === "nothing" ? "does not answer" : "answers with " + trouble));
+      write(asOf, document.querySelector("#made time").textContent);
     }
     lost.hidden = !away;
   }
