@@ -16,7 +16,12 @@ import (
 //
 // Of a store of several parts, what is read from all of them ends within storeTimeout: by then those that are there
 // have answered. A call that breaks the contract of a Store has failed, see broken.go.
-type boundedStore struct{ Store }
+type boundedStore struct {
+	Store
+	errors *asker
+}
+
+func newBoundedStore(s Store) boundedStore { return boundedStore{s, &asker{store: "job store"}} }
 
 // answerGrace is what a call has, after the end of its context, to say itself what has happened.
 const answerGrace = 50 * time.Millisecond
@@ -29,7 +34,7 @@ func bounded[T any](ctx context.Context, s boundedStore, call func() T, failed f
 		returned := false
 		defer func() {
 			if !returned {
-				answer = failed(broken(recover()))
+				answer = failed(s.broken(recover()))
 			}
 			done <- answer
 		}()
@@ -64,13 +69,14 @@ func each[T any](ctx context.Context, s boundedStore, n int, call func() []T, er
 		if err := incomplete(len(answers), n); err != nil {
 			return all(err)
 		}
+		answers = slices.Clone(answers) // they are the store's
 		errs := make([]*error, 0, n)
 		for i := range answers {
 			if err := errOf(&answers[i]); *err != nil {
 				errs = append(errs, err)
 			}
 		}
-		sound(errs...)
+		s.errors.sound(ctx, errs...)
 		return answers
 	}, all)
 }
@@ -94,7 +100,7 @@ type answer[T any] struct {
 func boundedAnswer[T any](ctx context.Context, s boundedStore, call func(context.Context) (T, error)) (T, error) {
 	a := bounded(ctx, s, func() answer[T] {
 		value, err := call(ctx)
-		sound(&err)
+		s.errors.sound(ctx, &err)
 		return answer[T]{value, err}
 	}, func(err error) answer[T] { return answer[T]{err: err} })
 	return a.value, a.err
@@ -103,7 +109,7 @@ func boundedAnswer[T any](ctx context.Context, s boundedStore, call func(context
 func boundedError(ctx context.Context, s boundedStore, call func(context.Context) error) error {
 	return bounded(ctx, s, func() error {
 		err := call(ctx)
-		sound(&err)
+		s.errors.sound(ctx, &err)
 		return err
 	}, func(err error) error { return err })
 }
@@ -130,7 +136,7 @@ func acrossParts[T any](ctx context.Context, s boundedStore, call func(context.C
 func (s boundedStore) Register(ctx context.Context, r Registration) (View, error) {
 	return boundedAnswer(ctx, s, func(ctx context.Context) (View, error) {
 		view, err := s.Store.Register(ctx, r)
-		return view, cmp.Or(err, view.sound(len(r.Offers)))
+		return s.soundView(ctx, view, err, len(r.Offers))
 	})
 }
 
@@ -158,7 +164,7 @@ func (s boundedStore) Look(ctx context.Context, jobs []string) (View, error) {
 	jobs = slices.Clone(jobs)
 	return boundedAnswer(ctx, s, func(ctx context.Context) (View, error) {
 		view, err := s.Store.Look(ctx, jobs)
-		return view, cmp.Or(err, view.sound(len(jobs)))
+		return s.soundView(ctx, view, err, len(jobs))
 	})
 }
 

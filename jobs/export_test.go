@@ -47,7 +47,7 @@ func (s *Scheduler) ClockStepped() bool {
 }
 
 // Bounded is what a scheduler makes of its store.
-func Bounded(s Store) Store { return boundedStore{s} }
+func Bounded(s Store) Store { return newBoundedStore(s) }
 
 // StoreOf returns what Config.Store became.
 func StoreOf(s *Scheduler) Store { return s.cfg.Store.(boundedStore).Store }

@@ -24,6 +24,11 @@ func guard[T any](f func() T) (v T, failure string) {
 
 // guardCounting is guard, and counts in stuck the calls that have not returned in time and have not returned since.
 func guardCounting[T any](stuck *atomic.Int32, f func() T) (v T, failure string) {
+	return guardWithin(guardTime, stuck, f)
+}
+
+// guardWithin is guardCounting with another limit than guardTime.
+func guardWithin[T any](limit time.Duration, stuck *atomic.Int32, f func() T) (v T, failure string) {
 	type result struct {
 		v        T
 		panicked any
@@ -45,7 +50,7 @@ func guardCounting[T any](stuck *atomic.Int32, f func() T) (v T, failure string)
 		r.v = f()
 		r.returned = true
 	}()
-	timer := time.NewTimer(guardTime)
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	var r result
 	select {
@@ -53,7 +58,7 @@ func guardCounting[T any](stuck *atomic.Int32, f func() T) (v T, failure string)
 	case <-timer.C:
 		stuck.Add(1) // before it is judged late, so that the goroutine takes away what is there
 		if judged.CompareAndSwap(false, true) {
-			return v, "it has not returned within " + guardTime.String()
+			return v, "it has not returned within " + limit.Round(time.Millisecond).String()
 		}
 		stuck.Add(-1)
 		r = <-done

@@ -112,8 +112,8 @@ func (x *attempt) refuse(ctx context.Context, err error) *refusal {
 		why := "store of locks unavailable until the tick was too late, and Misfire is skip"
 		return &refusal{outcome: OutcomeSkipped, reason: why, err: err.Error()}
 	}
-	if !x.told {
-		x.s.cfg.Logger.Warn("job lock not taken, its store has not said why; trying again",
+	if !x.told { // if this lasts, the outage tells of the store, or of the job
+		x.s.cfg.Logger.Debug("job lock not taken, its store has not said why; trying again",
 			"job", x.e.job.Name, "tick", x.p.Run.Tick, "error", err)
 	}
 	x.told = true
@@ -138,16 +138,17 @@ func (x *attempt) patience() lockrt.Options {
 }
 
 // acquire takes locks, each in its own way. The methods of its error can be called.
-func acquire(ctx context.Context, locks *lockrt.Locker, keys []lockrt.KeyOptions, o lockrt.Options) (lockrt.Leases, error) {
+func (s *Scheduler) acquire(ctx context.Context, keys []lockrt.KeyOptions, o lockrt.Options) (lockrt.Leases, error) {
 	o.Mode, o.Permits = lockrt.Write, 0
-	leases, err := locks.AcquireEach(ctx, keys, o)
-	return leases, soundLock(err)
+	leases, err := s.locks.AcquireEach(ctx, keys, o)
+	s.refused.sound(ctx, &err)
+	return leases, err
 }
 
 // tryLock asks once.
 func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
-	j, locks, keys, o := &x.e.job, x.s.locks, x.keys, x.patience()
-	leases, err := acquire(ctx, locks, keys, o)
+	j, keys, o := &x.e.job, x.keys, x.patience()
+	leases, err := x.s.acquire(ctx, keys, o)
 	// Only a tick on its schedule replaces: one that comes late must not end a later one's run.
 	replaces := !x.p.Backlog && (x.p.Run.Trigger == TriggerSchedule || x.p.Run.Trigger == TriggerManual)
 	for range len(keys) {
@@ -155,11 +156,12 @@ func (x *attempt) tryLock(ctx context.Context) (lockrt.Leases, error) {
 		if j.Overlap != OverlapReplace || !replaces || !errors.As(err, &busy) {
 			return leases, err
 		}
-		if err := soundLock(locks.Break(ctx, busy.Key, x.replaces())); err != nil && !errors.Is(err, lockrt.ErrNotHeld) {
+		err = x.s.locks.Break(ctx, busy.Key, x.replaces())
+		if x.s.refused.sound(ctx, &err); err != nil && !errors.Is(err, lockrt.ErrNotHeld) {
 			return nil, err
 		}
 		o.Wait = max(o.Wait, time.Second) // others may be in line for what was broken
-		leases, err = acquire(ctx, locks, keys, o)
+		leases, err = x.s.acquire(ctx, keys, o)
 	}
 	return leases, err
 }

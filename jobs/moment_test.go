@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -182,7 +183,12 @@ type moving struct {
 	moves atomic.Bool
 }
 
-var errMoving = errors.New("TRYAGAIN Multiple keys request during rehashing of slot")
+// errMoving is what redisstore makes of such an error of go-redis.
+var errMoving = fmt.Errorf("claim a tick of job %q in Redis: %w", "j", serverError("TRYAGAIN Multiple keys request during rehashing of slot"))
+
+type serverError string
+
+func (e serverError) Error() string { return string(e) }
 
 func (s *moving) Claim(ctx context.Context, claims []Claim) []Claimed {
 	if s.moves.Load() {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 )
@@ -19,6 +18,7 @@ type outage struct {
 	down  [][purposes]failure // why a part could not be asked last, by part and by what it was asked for
 	away  bool                // the log has been told that a part is down
 	since time.Time           // since when
+	last  time.Time           // when one has failed last
 	jobs  []partJobs
 }
 
@@ -64,7 +64,7 @@ const (
 	// unasked is after how long a failure is forgotten of what is asked for jobs, of which only the like says that it is over.
 	// Many jobs are due each minute.
 	unasked = 90 * time.Second
-	// longLocked is for how long all of a kind may be locked by transactions of others before that is a failure.
+	// longLocked is for how long all of a kind may be locked by transactions of others, or moving, before that is a failure.
 	longLocked = 10 * time.Second
 )
 
@@ -75,7 +75,7 @@ type failure struct {
 	again  bool      // it had failed a short while before that
 	worked time.Time // when it worked again last
 	shaky  bool      // it has failed a short while after that: one success is not enough
-	locked time.Time // since when all of it is locked; zero: it is not
+	locked time.Time // since when all of it is locked, or moving; zero: it is not
 	still  time.Time // when it was the last time
 }
 
@@ -91,7 +91,7 @@ func (f *failure) hear(err error, now time.Time) {
 	case err == nil:
 		*f = failure{worked: f.worked}
 		return
-	case !errors.Is(err, ErrLocked):
+	case !isPutOff(err):
 		f.locked = time.Time{}
 	case f.locked.IsZero() || now.Sub(f.still) > longLocked: // nobody has asked in between
 		f.locked, f.still = now, now
@@ -104,6 +104,9 @@ func (f *failure) hear(err error, now time.Time) {
 	f.shaky = f.shaky || f.err == nil && now.Sub(f.worked) < staleOnce
 	f.err, f.at, f.again = err, now, !f.at.IsZero() && now.Sub(f.at) < staleFailure
 }
+
+// isPutOff reports whether a part answers and will know better later.
+func isPutOff(err error) bool { return errors.Is(err, ErrLocked) || isMoving(err) }
 
 // isOver reports whether other writes that are taken speak against a failure.
 func (f *failure) isOver(now time.Time) bool {
@@ -152,14 +155,15 @@ func (o *outage) heard(part int, what purpose, err error) { o.heardSince(part, w
 
 // heardSince is heard of a failure that has begun before.
 func (o *outage) heardSince(part int, what purpose, err error, began time.Time) {
-	if isMoving(err) {
-		return // it answers, and will know better later
-	}
 	now := time.Now()
 	o.mu.Lock()
 	say := o.forget(part, now)
 	n, _ := o.parts(now)
 	before := o.away && (n > 0 || err == nil) // else that is over, as Err says, and this is another one
+	lasted := now.Sub(o.since)
+	if n == 0 { // it is over since a while, as Err says
+		lasted = o.last.Sub(o.since)
+	}
 	down := &o.down[part]
 	down[what].hear(err, now)
 	if err == nil && what != reading && what != comparing {
@@ -170,10 +174,12 @@ func (o *outage) heardSince(part int, what purpose, err error, began time.Time) 
 			}
 		}
 	}
-	since := o.since
 	n, _ = o.parts(now)
 	if o.away = n > 0; o.away && !before {
 		o.since = began
+	}
+	if o.away && err != nil {
+		o.last = now
 	}
 	o.mu.Unlock()
 	for _, say := range say {
@@ -188,10 +194,6 @@ func (o *outage) heardSince(part int, what purpose, err error, began time.Time) 
 			slog.Int("part", part), slog.String("asked", what.String()), slog.Any("error", err))
 	case n == 0 && before:
 		o.log.LogAttrs(context.Background(), slog.LevelInfo, o.store+" available again",
-			slog.Duration("after", now.Sub(since)))
+			slog.Duration("after", lasted))
 	}
 }
-
-// isMoving reports whether a cluster has put off a call because it moves what the call is about from one server to
-// another.
-func isMoving(err error) bool { return err != nil && strings.Contains(err.Error(), "TRYAGAIN") }

@@ -3,7 +3,6 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -18,6 +17,7 @@ import (
 // A jobFailure is of one job, or of one one-off job, in one thing that a part of the store is asked for.
 type jobFailure struct {
 	err       error
+	locked    bool      // the job is, or it is moving, see isPutOff
 	since, at time.Time // when it failed first and last
 	again     bool      // it has failed more than once
 	named     bool      // the job is to blame, see culprit
@@ -33,7 +33,8 @@ type jobPurpose struct {
 }
 
 const (
-	// mostJobFailures are kept for a part. Of more of them each failure is a first one.
+	// mostJobFailures are kept of one-off jobs for a part. Of more of them each failure is a first one. Those of jobs on a
+	// schedule are all kept, which are as many as the program has: a failure of the part shows in them.
 	mostJobFailures = 1000
 	// mostLogged are how many failing one-off jobs the log is told of at a time.
 	mostLogged = 10
@@ -64,7 +65,7 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 	var failure, locked error
 	for _, v := range verdicts {
 		at := jobPurpose{what, v.job, v.oneOff}
-		if v.err == nil || isMoving(v.err) {
+		if v.err == nil {
 			continue
 		}
 		f := of.note(at, v.err, now)
@@ -132,7 +133,7 @@ func (of *partJobs) culprit(at jobPurpose, f *jobFailure, down *failure, now tim
 	suspects, first := of.suspects(at.what)
 	lasts := f.again && suspects > 0 && now.Sub(first) > sameMoment && now.Sub(of.served[at.what].latest()) > soonServed
 	switch {
-	case f.isLocked() && !f.named:
+	case f.locked && !f.named:
 		if beside {
 			return nobody
 		}
@@ -178,7 +179,7 @@ func (of *partJobs) clear(what purpose) (first time.Time) {
 // acquit forgets the failures for which no job is to blame: a failure of the part is over, and they were its.
 func (of *partJobs) acquit(what purpose) {
 	maps.DeleteFunc(of.failures, func(at jobPurpose, f *jobFailure) bool {
-		return at.what == what && !f.named && !f.logged && !f.isLocked()
+		return at.what == what && !f.named && !f.logged && !f.locked
 	})
 }
 
@@ -283,22 +284,35 @@ func (of *partJobs) learn(what purpose, verdicts []verdict, now time.Time) (answ
 
 // note keeps the failure of a job.
 func (of *partJobs) note(at jobPurpose, err error, now time.Time) *jobFailure {
-	f := of.failures[at]
+	f, locked := of.failures[at], isPutOff(err)
 	// What the part has answered since, or what was locked, is no reason to blame the job.
-	if f == nil || !f.named && (f.isLocked() && !errors.Is(err, ErrLocked) || !f.isLocked() && !f.answered.IsZero()) {
+	if f == nil || !f.named && (f.locked && !locked || !f.locked && !f.answered.IsZero()) {
 		f = &jobFailure{since: now}
 		if of.failures == nil {
 			of.failures = make(map[jobPurpose]*jobFailure)
 		}
-		if len(of.failures) < mostJobFailures || of.failures[at] != nil {
+		if of.failures[at] != nil || at.oneOff == "" || of.oneOffs() < mostJobFailures {
 			of.failures[at] = f
 		}
 	} else {
 		f.again = true
 	}
 	f.shaky = f.shaky || !f.answered.IsZero()
-	f.err, f.at, f.answered = err, now, time.Time{}
+	f.err, f.locked, f.at, f.answered = err, locked, now, time.Time{}
 	return f
+}
+
+// oneOffs is how many failures of one-off jobs are kept, or more if all together are few.
+func (of *partJobs) oneOffs() (n int) {
+	if len(of.failures) < mostJobFailures {
+		return len(of.failures)
+	}
+	for at := range of.failures {
+		if at.oneOff != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // isOver reports whether a failure is to be forgotten. What has been answered since has not failed for a while then: it may
@@ -314,7 +328,7 @@ func (f *jobFailure) isOver(now time.Time) bool {
 }
 
 // isRefused reports whether a part has not said anything else since, and not that the job is locked.
-func (f *jobFailure) isRefused() bool { return f.answered.IsZero() && !f.isLocked() }
+func (f *jobFailure) isRefused() bool { return f.answered.IsZero() && !f.locked }
 
 // forget removes failures that are over since a while, and returns what to tell the log of it. It needs mu.
 func (o *outage) forget(part int, now time.Time) (say []func()) {
@@ -345,8 +359,6 @@ func (of *partJobs) mayLog(at jobPurpose) bool {
 	}
 	return at.oneOff == "" || n < mostLogged
 }
-
-func (f *jobFailure) isLocked() bool { return errors.Is(f.err, ErrLocked) }
 
 func (o *outage) failsFor(at jobPurpose, err error) {
 	o.log.LogAttrs(context.Background(), slog.LevelError, o.store+" fails for this job while it does other work; trying again",

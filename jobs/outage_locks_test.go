@@ -1,14 +1,22 @@
 package jobs_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/lockgen/lockgen/internal/testsync"
 	. "github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/jobstest"
+	jobmem "github.com/lockgen/lockgen/jobs/memstore"
+	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
 // Runs that cannot begin for want of their locks are a failure, though the store of jobs does all that it is asked for.
@@ -95,5 +103,91 @@ func TestScheduler_Err_locksHeld(t *testing.T) {
 			}
 		}
 		c.Stop()
+	})
+}
+
+// While the store of locks is away the log says so, and not for each run that waits. A job that alone cannot get its lock is
+// told of, once.
+func TestScheduler_Err_locksAwayForMany(t *testing.T) {
+	t.Parallel()
+	testsync.Bubble(t, func(t *testing.T) {
+		var alone, all atomic.Bool
+		store := &lockBlame{memstore.New(), func(key string) error {
+			if all.Load() || alone.Load() && strings.Contains(key, "bad") {
+				return errFussy
+			}
+			return nil
+		}}
+		locks, err := lockrt.New(store, lockrt.Config{Node: "n", Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer locks.Close(context.Background())
+		var log testsync.Log
+		n, err := New(locks, Config{Store: jobmem.New(), Logger: log.Logger()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 30 {
+			err = errors.Join(err, n.Add(Job{Name: fmt.Sprint("j", i), Spec: eachSecond, Run: jobstest.Sleep(0)}))
+		}
+		err = errors.Join(err, n.Add(Job{Name: "bad", Spec: each5, Run: jobstest.Sleep(0)}),
+			n.AddHandler(Handler{Name: "mail", Run: func(context.Context, string, []byte) error { return nil }}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = n.Run(ctx) })
+		time.Sleep(5 * time.Second)
+		for i := range 200 {
+			if err := n.At(t.Context(), "mail", fmt.Sprint("o", i), time.Now().Add(20*time.Second), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lines := func() (lines []string) {
+			for line := range strings.Lines(log.String()) {
+				if strings.Contains(line, "lock") && !strings.Contains(line, "level=DEBUG") {
+					lines = append(lines, line)
+				}
+			}
+			return lines
+		}
+		all.Store(true)
+		time.Sleep(41 * time.Second)
+		all.Store(false)
+		time.Sleep(time.Minute)
+		if said := lines(); len(said) != 2 {
+			t.Errorf("the log has %d lines of an outage, want one of its beginning and one of its end: %.2000s", len(said), said)
+		}
+		alone.Store(true)
+		time.Sleep(time.Minute)
+		if said := lines(); len(said) != 3 || !strings.Contains(said[2], "job=bad") {
+			t.Errorf("the log has %d more lines, want one of the job that alone gets no lock: %.2000s", len(said)-2, said)
+		}
+		cancel()
+		running.Wait()
+	})
+}
+
+// Locks that nobody asks for for an hour are not away until then.
+func TestScheduler_Err_locksAwayFromARareJob(t *testing.T) {
+	t.Parallel()
+	jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+		var log testsync.Log
+		n := c.Node(Config{Logger: log.Logger()}, 0)
+		n.MustAdd(Job{Name: "hourly", Spec: "0 0 * * * *", Misfire: MisfireSkip, Run: jobstest.Sleep(0)})
+		n.Start()
+		time.Sleep(time.Hour - time.Second)
+		n.CutLocks(true)
+		time.Sleep(2 * time.Minute)
+		n.CutLocks(false)
+		time.Sleep(time.Hour)
+		c.Stop()
+		_, after, _ := strings.Cut(log.String(), "store of locks available again\" after=")
+		after, _, _ = strings.Cut(after, "\n")
+		if d, err := time.ParseDuration(after); err != nil || d > 2*time.Minute {
+			t.Errorf("the locks are said to be available again after %q, want 2 m at most:\n%s", after, log.String())
+		}
 	})
 }

@@ -37,6 +37,7 @@ type Scheduler struct {
 	clocks  *clockWatch
 	outage  *outage // of the store of jobs
 	locking *outage // of that of locks
+	refused *asker  // of the errors of locks
 	memory  *memory // for a store that loses data
 	live    *liveRuns
 	keeping sync.WaitGroup // the heartbeats of the session, which end after the live runs
@@ -67,7 +68,7 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Store = boundedStore{cfg.Store}
+	cfg.Store = newBoundedStore(cfg.Store)
 	telemetry, err := newTelemetry(cfg)
 	if err != nil {
 		return nil, err
@@ -79,6 +80,7 @@ func New(locks *lockrt.Locker, cfg Config) (*Scheduler, error) {
 		entries: make(map[string]*entry), live: newLiveRuns(cfg.Store.Parts()),
 		outage:  newOutage(cfg.Logger, "job store", cfg.Store.Parts()),
 		locking: newOutage(cfg.Logger, "store of locks", 1),
+		refused: &asker{store: "store of locks"},
 	}
 	for n := range cfg.Store.Parts() {
 		s.parts = append(s.parts, newPart(s, n))
