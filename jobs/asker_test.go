@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockgen/lockgen/internal/testsync"
 	. "github.com/lockgen/lockgen/jobs"
+	"github.com/lockgen/lockgen/jobs/jobstest"
 )
 
 // saysErrors is a store that answers starts with errors, always with the same ones.
@@ -226,6 +227,42 @@ func TestBounded_longTexts(t *testing.T) {
 		}
 		if errors.Is(heard, ErrGone) != (name == "wrapped") {
 			t.Errorf("%s: errors.Is of ErrGone is %t", name, errors.Is(heard, ErrGone))
+		}
+	}
+}
+
+// Slow errors of some jobs do not hold up the others.
+func TestScheduler_slowErrorsOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, takes := range []time.Duration{900 * time.Millisecond, 30 * time.Second} {
+		for _, call := range []string{"Claim", "Start", "Finish"} {
+			t.Run(fmt.Sprint(call, " ", takes), func(t *testing.T) {
+				t.Parallel()
+				jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
+					var runs atomic.Int64
+					n := c.Node(Config{Store: &fussy{c.Store, func(what, job, _ string) error {
+						if what == call && strings.HasPrefix(job, "bad") {
+							return slowError{takes}
+						}
+						return nil
+					}}, OnRun: func(r Run) {
+						if r.Job == "good" && r.Started.Sub(r.Tick) < 3*time.Second {
+							runs.Add(1)
+						}
+					}}, 0)
+					for i := range 10 {
+						n.MustAdd(Job{Name: fmt.Sprint("bad", i), Spec: eachSecond, Run: jobstest.Sleep(0)})
+					}
+					n.MustAdd(Job{Name: "good", Spec: eachSecond, Run: jobstest.Sleep(0)})
+					n.Start()
+					time.Sleep(2 * time.Minute)
+					if n := runs.Load(); n < 115 {
+						t.Errorf("%d runs on time in 120 s, want one each second", n)
+					}
+					c.Stop()
+					time.Sleep(time.Hour) // until all errors have answered
+				})
+			})
 		}
 	}
 }

@@ -45,7 +45,7 @@ func timed(now time.Time) error {
 	return nil
 }
 
-// soundView is a view with errors whose methods can be called. It is incomplete and timed, too.
+// soundView is an answer whose errors are sound. A view that is incomplete or has no time is an error.
 func (s boundedStore) soundView(ctx context.Context, v View, err error, jobs int) (View, error) {
 	v.Jobs = slices.Clone(v.Jobs) // they are the store's
 	errs := []*error{&err}

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// What records, pauses and notices keep of texts. What is longer is cut between two characters.
+// What records, pauses, notices, Err and the log keep of texts. What is longer is cut between two characters.
 const (
-	maxErrorText = 8 << 10 // of an error or a stack, and of a reason that a store gives
+	maxErrorText = 8 << 10 // of an error, a store's too, or a stack, and of a reason that a store gives
 	maxAuthor    = 200
 	maxReason    = 2 << 10 // of somebody who asks for something
 )
