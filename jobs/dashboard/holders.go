@@ -23,7 +23,8 @@ func (d *dashboard) fetchHolders(ctx context.Context, keys []string) (map[string
 	for i := range holdersAtOnce {
 		group.Go(func() {
 			for j := i; j < len(keys); j += holdersAtOnce {
-				info, err := d.locks.Holder(ctx, keys[j])
+				var info lockrt.LockInfo
+				err := caught(func() (err error) { info, err = d.locks.Holder(ctx, keys[j]); return err })
 				if err != nil && !errors.Is(err, lockrt.ErrNotHeld) && !errors.Is(err, lockrt.ErrKey) {
 					cancel(err)
 					return

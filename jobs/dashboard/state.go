@@ -1,11 +1,9 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/lockgen/lockgen/jobs"
 )
@@ -17,8 +15,11 @@ type totals struct {
 	Running []jobs.Run
 }
 
+// totalsQuestion is what the totals are known by.
+const totalsQuestion = "totals"
+
 func (q *request) totals() (*totals, error) {
-	return ask(q, "the state of the cluster", "totals", func(ctx context.Context) (*totals, error) {
+	return ask(q, "the state of the cluster", totalsQuestion, func(ctx context.Context) (*totals, error) {
 		t := &totals{}
 		err := inParallel(
 			func() (err error) { t.Count, err = q.d.jobs.CountJobs(ctx); return err },
@@ -62,6 +63,9 @@ func (t *totals) count(state jobs.JobState) int {
 // sortable is how many jobs are read to sort them by anything but their names.
 const sortable = 1000
 
+// few reports whether there are few enough jobs for that.
+func (t *totals) few() bool { return t.Count.Jobs <= sortable }
+
 // jobPage returns a page of the jobs. All that ask for the same share it.
 func (q *request) jobPage(of jobs.JobQuery) (jobs.JobPage, error) {
 	question := strings.Join([]string{
@@ -72,23 +76,4 @@ func (q *request) jobPage(of jobs.JobQuery) (jobs.JobPage, error) {
 		q.d.names.learn(page.Jobs)
 		return page, err
 	})
-}
-
-// inParallel asks several questions at once and returns an error of one of them, if any: one that says that parts of the
-// store are away only if there is no other.
-func inParallel(questions ...func() error) error {
-	errs := make([]error, len(questions))
-	var asking sync.WaitGroup
-	for i, question := range questions {
-		asking.Go(func() { errs[i] = question() })
-	}
-	asking.Wait()
-	var partial error
-	for _, err := range errs {
-		if err != nil && !isPartial(err) {
-			return err
-		}
-		partial = cmp.Or(partial, err)
-	}
-	return partial
 }
