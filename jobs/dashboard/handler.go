@@ -84,7 +84,7 @@ func newDashboard(s scheduler, l locker, cfg Config) *dashboard {
 	d.known.now = func() time.Time { return s.Now().UTC() }
 	d.held.now = d.known.now
 	d.held.probe = func(ctx context.Context) error {
-		_, err := l.Holder(ctx, alive) // that nobody holds it is an answer
+		_, err := l.Holder(ctx, "alive") // that nobody holds it is an answer
 		return err
 	}
 	d.known.probe = func(ctx context.Context) error {
@@ -141,7 +141,8 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		asset.serve(w, r)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), storeTimeout)
+	ends := time.Now().Add(storeTimeout)
+	ctx, cancel := context.WithDeadline(context.WithValue(r.Context(), pageEnd{}, ends), ends)
 	defer cancel()
 	q := &request{d: d, w: w, r: r.WithContext(ctx), ctx: ctx, name: name, now: d.jobs.Now().UTC(),
 		zone: readerZone(r)}

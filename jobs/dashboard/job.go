@@ -127,7 +127,7 @@ func (q *request) statusOf(ctx context.Context, name string) (jobs.Status, error
 // missingOr tells what does not exist from a store that does not answer.
 func (q *request) missingOr(err error, what string) error {
 	switch {
-	case errors.As(err, new(*silence)):
+	case errors.As(err, new(*silence)), errors.As(err, new(*crash)):
 		return err
 	case isAnswer(err):
 		p := q.problemOf("find", what, err)

@@ -118,7 +118,7 @@ func (q *request) jobsByKey(locks []lockrt.LockInfo) map[string]string {
 	for i, l := range locks {
 		keys[i] = l.Key
 	}
-	a := q.aside(&q.d.known, "jobs of\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
+	a := q.aside(&q.d.known, "the jobs of the locks", "jobs of\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
 		running, err := q.d.jobs.RunningRuns(ctx)
 		if err != nil && !isPartial(err) {
 			return nil, err
@@ -153,10 +153,15 @@ func (q *request) holders(keys []string) map[string]lockrt.LockInfo {
 	if len(keys) == 0 {
 		return nil
 	}
-	a := q.aside(&q.d.held, "holders\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
+	a := q.aside(&q.d.held, "the holders of locks", "holders\x00"+strings.Join(keys, "\x00"), func(ctx context.Context) (any, error) {
 		return q.d.fetchHolders(ctx, keys)
 	})
-	if a.failed != nil && q.silence == nil {
+	switch {
+	case a.failed == nil || q.silence != nil || a.value != nil:
+	case a.slow:
+		q.unheld = lateProblem("the holders of locks")
+		q.unheld.Title, q.unheld.Text = "Who holds the locks is not known yet", "The store of the locks is slow."
+	default:
 		since := q.present().moment(a.since)
 		q.unheld = q.storeProblem("the holders of locks", a.failed)
 		q.unheld.Status, q.unheld.Title = 0, "Who holds the locks is unknown since "+since.Stamp+" UTC, "+since.Away

@@ -44,6 +44,15 @@ func partsProblem(detail string) *problem {
 	}
 }
 
+// lateProblem is for a page that shows an older answer of a store that is slow.
+func lateProblem(what string) *problem {
+	return &problem{
+		Title:  "The store is slow",
+		Text:   "It was asked for " + what + " and has not answered yet. What is shown is older: the foot of the page says as of when.",
+		Advice: "This page tries again by itself.",
+	}
+}
+
 // problemOf explains the error of the action that verb names, on what.
 func (q *request) problemOf(verb, what string, err error) *problem {
 	p := &problem{Status: http.StatusConflict, Title: "Could not " + verb + " " + what,

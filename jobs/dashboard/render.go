@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 )
@@ -40,8 +41,10 @@ type request struct {
 	user User
 	now  time.Time // on the store's clock; what the page shows is as of then
 
+	mu      sync.Mutex     // guards all below, and now, while questions are asked at the same time
 	silence *silence       // the store does not answer; nil: it does
 	partial *problem       // parts of the store do not answer; nil: all do that were asked
+	late    *problem       // answers are older than they should be; nil: none is
 	unheld  *problem       // who holds the locks is not known; nil: it is, or is not shown
 	unread  []*problem     // fields that were not understood
 	back    *comeback      // it did not until a moment ago; nil: it did
@@ -85,9 +88,12 @@ func (q *request) render(v *view) {
 	v.ReadOnly, v.Operator = q.d.cfg.Authorize == nil, q.operator()
 	v.Theme, v.Now = q.theme(), q.moment(q.now)
 	v.Space, v.Silence, v.Back = q.d.locks.Namespace(), q.silence, q.back
-	v.Live = v.Live || q.silence != nil
+	if q.silence != nil {
+		q.late = nil
+	}
+	v.Live = v.Live || q.silence != nil || q.late != nil
 	v.Problems = append(v.Problems, q.unread...)
-	for _, p := range []*problem{q.unheld, q.partial} {
+	for _, p := range []*problem{q.unheld, q.partial, q.late} {
 		if p != nil {
 			v.Problems = append([]*problem{p}, v.Problems...)
 		}

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"time"
 )
 
@@ -29,35 +31,60 @@ func ask[T any](q *request, what, question string, fetch func(context.Context) (
 
 // askOf returns what a store says to a question, or what it said last, for what the page calls what. The error is an
 // answer that there is no such thing, or the page for a store that has never answered. The page is made as of the earliest
-// of its answers.
+// of its answers. Questions may be asked at the same time.
 func askOf[T any](q *request, k *known, what, question string, fetch func(context.Context) (T, error)) (T, error) {
-	a := k.last(question)
-	if q.silence == nil {
-		a = k.get(q.ctx, question, func(ctx context.Context) (any, error) { return fetch(ctx) })
-	} else if a.failed == nil { // the page has heard that the store does not answer
-		a.failed, a.since = q.silence, q.silence.at
-	}
+	a := q.answer(k, question, func(ctx context.Context) (any, error) { return fetch(ctx) })
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	value, _ := a.value.(T)
 	present := q.present()
 	if a.partial != nil && a.failed == nil {
 		q.partial = partsProblem(q.text("error", a.partial.Error()))
 	}
+	none := a.asked.IsZero()
 	switch {
+	case errors.As(a.failed, new(*crash)):
+		return value, a.failed
 	case a.failed == nil:
 		if !a.back.IsZero() && present.now.Sub(a.back) < backFor {
 			q.back = &comeback{At: present.moment(a.back), Away: rough(a.away)}
 		}
 		q.asOf(a.asked)
 		return value, a.no
+	case a.slow && !none && q.silence == nil:
+		q.late = lateProblem(what)
+		q.asOf(a.asked)
+		return value, a.no
 	case q.silence == nil:
-		q.silence = &silence{at: a.since, Since: present.moment(a.since), problem: q.storeProblem(what, a.failed)}
+		p := q.storeProblem(what, a.failed)
+		if a.slow {
+			p.Text = "The store was asked for " + what + " and has not answered within " + duration(storeTimeout) + " yet."
+			p.Detail, p.Advice = "", "This page tries again by itself."
+		}
+		q.silence = &silence{at: a.since, Known: true, Since: present.moment(a.since), problem: p}
 	}
-	if q.silence.Known = !a.asked.IsZero(); !q.silence.Known {
+	if none {
+		q.silence.Known = false
 		q.asOf(a.since)
 		return value, q.silence
 	}
 	q.asOf(a.asked)
 	return value, a.no
+}
+
+// answer gets an answer, or the last one if the page has heard that the store does not answer.
+func (q *request) answer(k *known, question string, fetch func(context.Context) (any, error)) answer {
+	q.mu.Lock()
+	heard := q.silence
+	q.mu.Unlock()
+	if heard == nil {
+		return k.get(q.ctx, question, fetch)
+	}
+	a := k.last(question)
+	if a.slow = false; a.failed == nil {
+		a.failed, a.since = heard, heard.at
+	}
+	return a
 }
 
 // asOf notes that the page shows an answer to what was asked then.
@@ -67,21 +94,27 @@ func (q *request) asOf(asked time.Time) {
 	}
 }
 
-// present is the request at the present time.
+// present is the request at the present time, to show times.
 func (q *request) present() *request {
-	p := *q
-	p.now = q.d.jobs.Now().UTC()
-	return &p
+	return &request{d: q.d, zone: q.zone, now: q.d.jobs.Now().UTC()}
 }
 
 // aside asks a question that the page can do without. A page that shows what was known does not ask; any other shows nothing
-// that was known.
-func (q *request) aside(k *known, question string, fetch func(context.Context) (any, error)) answer {
+// that was known before a silence.
+func (q *request) aside(k *known, what, question string, fetch func(context.Context) (any, error)) answer {
 	a := k.last(question)
 	if q.silence == nil {
-		if a = k.get(q.ctx, question, fetch); a.failed != nil {
+		a = k.get(q.ctx, question, fetch)
+		if errors.As(a.failed, new(*crash)) {
+			q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelError, "dashboard page failed", slog.String("page", q.name),
+				slog.Any("error", a.failed))
+		}
+		switch {
+		case a.failed != nil && (!a.slow || a.asked.IsZero()):
 			a.value = nil
 			return a
+		case a.failed != nil:
+			q.late = lateProblem(what)
 		}
 	}
 	q.asOf(a.asked)
