@@ -22,10 +22,15 @@
 // state at all. Such pages have status 503. Where the locks are in a store of their own and only that does not answer, pages
 // of jobs are as they are, with status 200, and say since when the holders of locks are not known.
 //
+// A store that is slow is not taken to be silent. A page takes about five seconds at most. It asks what it can at the same time.
+// What has no answer by then is shown as it was known, as of its time and with status 200, and the page says that the store is
+// slow. If it was never known, the page says that there is no answer within five seconds yet, with status 503.
+//
 // # What it costs
 //
 // All tabs on one process share its questions to the store: each question is asked by one tab at a time, and for at
-// most a fifth of the time. The foot of a page says as of when it is: when the oldest of its answers was asked for. A
+// most a fifth of the time. So an answer of a store that takes two seconds is shown for eight more, and one that has fallen silent
+// meanwhile is noticed with the next question. The foot of a page says as of when it is: when the oldest of its answers was asked for. A
 // page of jobs or locks reads only those that it shows, and counts come from the store. So a page costs the same with
 // 100,000 jobs as with a hundred. Two things read more. A search looks at names until the page is full. A list that is
 // sorted by anything but names reads up to 1000 jobs; with more jobs it is sorted by name, and the overview does not

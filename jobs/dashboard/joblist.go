@@ -70,15 +70,17 @@ func hasLast(st jobs.Status) bool     { return st.Last != nil }
 func spent(r *jobs.Run) time.Duration { return r.Ended.Sub(r.Started) }
 
 func (q *request) jobList() (*view, error) {
-	t, err := q.totals()
-	if err != nil {
-		return nil, err
-	}
 	params := q.r.URL.Query()
 	data := jobListData{Search: params.Get("q")}
-	query := jobs.JobQuery{Search: data.Search, State: q.chooseState(&data, t)}
-	data.Columns = q.columns()
-	onPage, err := q.chooseJobs(&data, query, t)
+	query := jobs.JobQuery{Search: data.Search, State: q.chosenState()}
+	var (
+		t    *totals
+		read jobsRead
+	)
+	err := inParallel(
+		func() (err error) { t, err = q.totals(); return err },
+		func() (err error) { read, err = q.readJobs(query); return err },
+	)
 	if errors.Is(err, jobs.ErrSearch) {
 		return nil, &problem{Status: http.StatusBadRequest, Title: "The search is too long",
 			Text: "It may have ten words, of 200 bytes in all."}
@@ -86,6 +88,8 @@ func (q *request) jobList() (*view, error) {
 	if err != nil {
 		return nil, err
 	}
+	data.States, data.Columns = q.stateChoices(t), q.columns()
+	onPage := q.showJobs(&data, read, t)
 	data.Mixed = mixed(onPage, t.Nodes)
 	held := q.firstHolders(onPage)
 	for _, st := range onPage {
@@ -114,21 +118,27 @@ func mixed(some []jobs.Status, nodes []jobs.Node) bool {
 	return len(programs) > 1
 }
 
-// chooseState notes the filters, with how many jobs of the cluster are in each state, and returns the one that is asked for.
-func (q *request) chooseState(data *jobListData, t *totals) (chosen jobs.JobState) {
+// chosenState is the state that is asked for.
+func (q *request) chosenState() jobs.JobState {
 	asked := q.r.URL.Query().Get("state")
 	for _, s := range jobStates {
-		c := choice{Label: s.label, Count: number(t.count(s.state)), Chosen: string(s.state) == asked,
-			Link: q.with("state", string(s.state), "page", "", "from", "", "back", "")}
-		if data.States = append(data.States, c); c.Chosen {
-			chosen = s.state
+		if string(s.state) == asked {
+			return s.state
 		}
 	}
-	if asked != string(chosen) {
-		q.unread = append(q.unread, &problem{Title: "Not understood: " + quote(asked),
-			Text: "There is no such state, so all jobs are shown.", Advice: "Choose one of those above the list."})
+	q.unread = append(q.unread, &problem{Title: "Not understood: " + quote(asked),
+		Text: "There is no such state, so all jobs are shown.", Advice: "Choose one of those above the list."})
+	return jobs.StateAny
+}
+
+// stateChoices are the filters, with how many jobs of the cluster are in each state.
+func (q *request) stateChoices(t *totals) (choices []choice) {
+	asked := q.r.URL.Query().Get("state")
+	for _, s := range jobStates {
+		choices = append(choices, choice{Label: s.label, Count: number(t.count(s.state)), Chosen: string(s.state) == asked,
+			Link: q.with("state", string(s.state), "page", "", "from", "", "back", "")})
 	}
-	return chosen
+	return choices
 }
 
 // order is the column that the list is to be sorted by, and whether the highest come first.
@@ -157,42 +167,56 @@ func (q *request) columns() (columns []column) {
 	return columns
 }
 
-// chooseJobs reads the jobs of the page. By their names it reads these only; to sort them by anything else it reads all that are
-// asked for, if there are not too many.
-func (q *request) chooseJobs(data *jobListData, query jobs.JobQuery, t *totals) ([]jobs.Status, error) {
-	if at, down := q.order(); at > 0 {
+// jobsRead are the jobs that the page is made of.
+type jobsRead struct {
+	query   jobs.JobQuery
+	page    jobs.JobPage
+	sorted  bool // by anything but their names: these are all that are asked for
+	tooMany bool // to be sorted by what is asked for
+}
+
+// readJobs reads the jobs of the page. By their names it reads these only; to sort them by anything else it reads all that are
+// asked for, if there are not too many. In a list that goes down, what comes next is what the store has before it.
+func (q *request) readJobs(query jobs.JobQuery) (r jobsRead, err error) {
+	at, down := q.order()
+	if at > 0 {
 		query.Limit = sortable
-		all, err := q.jobPage(query)
-		if err != nil {
-			return nil, err
+		r.page, err = q.jobPage(query)
+		if r.sorted = !r.page.More; err != nil || r.sorted {
+			return r, err
 		}
-		if !all.More {
-			found := slices.Clone(all.Jobs)
-			sortJobs(found, at, down)
-			data.Pager = q.newPager(len(found))
-			data.Count = fmt.Sprintf("%d to %d of %s", data.Pager.First, data.Pager.Last, number(len(found)))
-			return found[data.Pager.First-1 : max(data.Pager.First-1, data.Pager.Last)], nil
-		}
-		data.TooMany = true
+		r.tooMany, down = true, false
+	}
+	params := q.r.URL.Query()
+	query.From, query.Back, query.Limit = params.Get("from"), (params.Get("back") != "") != down, pageRows
+	r.query = query
+	r.page, err = q.jobPage(query)
+	return r, err
+}
+
+// showJobs are the jobs on the page, in their order.
+func (q *request) showJobs(data *jobListData, r jobsRead, t *totals) []jobs.Status {
+	if at, down := q.order(); r.sorted {
+		found := slices.Clone(r.page.Jobs)
+		sortJobs(found, at, down)
+		data.Pager = q.newPager(len(found))
+		data.Count = fmt.Sprintf("%d to %d of %s", data.Pager.First, data.Pager.Last, number(len(found)))
+		return found[data.Pager.First-1 : max(data.Pager.First-1, data.Pager.Last)]
+	}
+	if data.TooMany = r.tooMany; data.TooMany {
 		for i := range data.Columns {
 			data.Columns[i].Sort = ""
 		}
 		data.Columns[0].Sort = "ascending"
 	}
-	return q.pageByName(data, query, t)
+	return q.showByName(data, r, t)
 }
 
-// pageByName reads on from a name. In a list that goes down, what comes next is what the store has before it.
-func (q *request) pageByName(data *jobListData, query jobs.JobQuery, t *totals) ([]jobs.Status, error) {
-	params := q.r.URL.Query()
+func (q *request) showByName(data *jobListData, r jobsRead, t *totals) []jobs.Status {
 	_, down := q.order()
-	down = down && !data.TooMany
-	again := params.Get("back") != ""
-	query.From, query.Back, query.Limit = params.Get("from"), again != down, pageRows
-	page, err := q.jobPage(query)
-	if err != nil {
-		return nil, err
-	}
+	down = down && !r.tooMany
+	again := r.query.Back != down
+	query, page := r.query, r.page
 	onPage, total := slices.Clone(page.Jobs), t.count(query.State)
 	first := page.Before + 1
 	if down {
@@ -221,7 +245,7 @@ func (q *request) pageByName(data *jobListData, query jobs.JobQuery, t *totals) 
 	default:
 		data.Count = plural(n, "job") + " found"
 	}
-	return onPage, nil
+	return onPage
 }
 
 // sortJobs sorts by a column.

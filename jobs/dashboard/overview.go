@@ -82,17 +82,41 @@ type overviewDetails struct {
 // mostFailures is how many failures the overview knows of.
 const mostFailures = 200
 
-// overviewState asks for what the overview shows. What comes next is known of few jobs only: of many, the first ones are due in a
-// moment.
+// overviewState asks for what the overview shows, at once as far as it can. What comes next is known of few jobs only: of many,
+// the first ones are due in a moment. How many there are may be known from before.
 func (q *request) overviewState() (s *overviewState, err error) {
 	s = &overviewState{}
-	if s.totals, err = q.totals(); err != nil {
+	soon := func() error {
+		page, err := q.jobPage(jobs.JobQuery{Limit: sortable})
+		s.soon = page.Jobs
+		return err
+	}
+	before, known := q.d.known.last(totalsQuestion).value.(*totals)
+	early := known && before.few()
+	questions := []func() error{
+		func() (err error) {
+			if s.totals, err = q.totals(); err == nil && s.few() && !early {
+				err = soon()
+			}
+			return err
+		},
+		func() (err error) { s.recent, err = q.recent(); return err },
+		func() (err error) { s.overviewDetails, err = q.overviewDetails(); return err },
+	}
+	if early {
+		questions = append(questions, soon)
+	}
+	if err = inParallel(questions...); err != nil {
 		return nil, err
 	}
-	if s.recent, err = q.recent(); err != nil {
-		return nil, err
+	if s.tooMany = !s.few(); s.tooMany {
+		s.soon = nil
 	}
-	s.overviewDetails, err = ask(q, "what went wrong", "details", func(ctx context.Context) (*overviewDetails, error) {
+	return s, nil
+}
+
+func (q *request) overviewDetails() (*overviewDetails, error) {
+	return ask(q, "what went wrong", "details", func(ctx context.Context) (*overviewDetails, error) {
 		o := &overviewDetails{}
 		err := inParallel(
 			func() (err error) { o.failures, err = q.d.jobs.Failures(ctx, mostFailures); return err },
@@ -100,12 +124,6 @@ func (q *request) overviewState() (s *overviewState, err error) {
 		)
 		return o, err
 	})
-	if s.tooMany = s.Count.Jobs > sortable; err != nil || s.tooMany {
-		return s, err
-	}
-	page, err := q.jobPage(jobs.JobQuery{Limit: sortable})
-	s.soon = page.Jobs
-	return s, err
 }
 
 // nodeProblem is for a node that cannot work, while the pages it serves are good.

@@ -28,8 +28,15 @@ func (q *request) recent() (*recent, error) {
 }
 
 func (d *dashboard) fetchRecent(ctx context.Context) (*recent, error) {
-	rec := &recent{}
-	ran, err := d.jobs.LatestJobs(ctx, recentJobs+1)
+	var (
+		rec  = &recent{}
+		ran  []jobs.LatestRecord
+		kept int
+	)
+	err := inParallel(
+		func() (err error) { ran, err = d.jobs.LatestJobs(ctx, recentJobs+1); return err },
+		func() error { kept = d.leastHistory(ctx); return nil },
+	)
 	if err != nil && !isPartial(err) || len(ran) == 0 {
 		return rec, err
 	}
@@ -42,7 +49,7 @@ func (d *dashboard) fetchRecent(ctx context.Context) (*recent, error) {
 		names[i] = r.Job
 	}
 	// Of a job with as many records as are asked for, or kept, those before are missing.
-	perJob := min(max(recentRecords/len(ran), recentLeast), recentMost, d.leastHistory(ctx))
+	perJob := min(max(recentRecords/len(ran), recentLeast), recentMost, kept)
 	records, missing := d.jobs.RecentRuns(ctx, perJob, names...)
 	if missing != nil {
 		err = missing

@@ -71,12 +71,20 @@ func (q *request) attempts(ctx context.Context, r jobs.Run) ([]jobs.Run, error) 
 	if r.Ticks > 1 {
 		return nil, nil
 	}
-	records, err := q.d.jobs.RecentRuns(ctx, attemptsDepth, r.Job)
+	var (
+		records [][]jobs.Run
+		st      jobs.Status
+	)
+	err := inParallel(
+		func() (err error) { records, err = q.d.jobs.RecentRuns(ctx, attemptsDepth, r.Job); return err },
+		func() (err error) {
+			if st, err = q.statusOf(ctx, r.Job); isAnswer(err) {
+				err = nil
+			}
+			return err
+		},
+	)
 	if err != nil {
-		return nil, err
-	}
-	st, err := q.statusOf(ctx, r.Job)
-	if err != nil && !isAnswer(err) {
 		return nil, err
 	}
 	byID := map[string]jobs.Run{r.ID: r}
