@@ -244,3 +244,21 @@ func TestHandler_endsDuringSmallQuestion(t *testing.T) {
 		}
 	})
 }
+
+// A question that was never answered is not known since it was asked, whatever was silent before.
+func TestKnown_get_neverAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{down: errDown}
+		k := s.known()
+		k.get(t.Context(), "q", s.fetch)
+		s.down = nil
+		time.Sleep(time.Second)
+		k.get(t.Context(), "q", s.fetch)
+		time.Sleep(time.Hour)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if a := k.get(ctx, "another", s.fetch); !a.since.Equal(time.Now()) {
+			t.Errorf("%s after an outage, a request that ends without an answer hears of none since %s", time.Hour, a.since)
+		}
+	})
+}

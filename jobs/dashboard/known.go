@@ -127,10 +127,15 @@ func (k *known) tell(a *answer) answer {
 			told.failed = k.pulse.failed
 		}
 	}
-	for _, told.since = range []time.Time{a.asked, a.missed, k.missed, k.now()} {
-		if !told.since.IsZero() {
-			break
-		}
+	switch {
+	case !a.asked.IsZero():
+		told.since = a.asked
+	case !a.missed.IsZero():
+		told.since = a.missed
+	case k.doubt:
+		told.since = k.missed
+	default:
+		told.since = k.now()
 	}
 	return told
 }
