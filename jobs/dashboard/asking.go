@@ -24,9 +24,11 @@ func endOfPage(ctx context.Context) time.Time {
 }
 
 // ask gets an answer from the store, or waits for that of the one who asks already. It returns an error if it has done neither:
-// the request or the time of the page is over, or what is left of it is shorter than the question took last, or than another took. Others wait for
-// the answer, so the question does not end with the request. It ends with the time of the page. The caller holds mu.
-func (k *known) ask(ctx context.Context, ends time.Time, a *answer, limit time.Duration, fetch func(context.Context) (any, error)) error {
+// the request or the time of the page is over, or there is less of it than the question took last, or another if it was never
+// asked. Others wait for the answer, so the question does not end with the request. It ends with the time of the page. The
+// caller holds mu.
+func (k *known) ask(ctx context.Context, ends time.Time, a *answer, limit time.Duration,
+	fetch func(context.Context) (any, error)) error {
 	if flight := a.flight; flight != nil {
 		k.mu.Unlock()
 		defer k.mu.Lock()
