@@ -115,6 +115,13 @@ func (s *jobLink) Look(ctx context.Context, names []string) (jobs.View, error) {
 	return s.Store.Look(ctx, names)
 }
 
+func (s *jobLink) Nodes(ctx context.Context) ([]jobs.Node, error) {
+	if err := s.pass(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.Nodes(ctx)
+}
+
 func (s *jobLink) Cursors(ctx context.Context, names []string) ([]time.Time, error) {
 	if err := s.pass(ctx); err != nil {
 		return nil, err
