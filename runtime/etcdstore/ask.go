@@ -160,7 +160,11 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 	}
 	take := &change{
 		lock: lock, rank: q.rank(), ifs: []etcd.Cmp{s.guard(a.ground), free},
-		thens: []etcd.Op{etcd.OpPut(me, q.text, etcd.WithLease(q.class.id)), etcd.OpGet(lock, first...)},
+		thens: []etcd.Op{etcd.OpPut(me, q.text, etcd.WithLease(q.class.id))},
+	}
+	behind, crowded := s.queues.Last(lock)
+	if crowded = crowded && q.req.Wait > 0; !crowded {
+		take.thens = append(take.thens, etcd.OpGet(lock, first...))
 	}
 	r, unanswered, err := again(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.commit(ctx, &s.takes, take)
@@ -176,7 +180,11 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 		return s.askWhy(ctx, q, a)
 	}
 	a.rev = r.Header.Revision
-	a.read(r.Responses)
+	if crowded { // the first look tells where it stands
+		a.head, a.all = nil, int64(len(behind.contenders))+1
+	} else {
+		a.read(r.Responses)
+	}
 	a.mine = made(me, q.text, a.rev, q.class)
 	return true, nil
 }

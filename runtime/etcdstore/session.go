@@ -14,6 +14,7 @@ import (
 	"github.com/lockgen/lockgen/internal/timeheap"
 	lockrt "github.com/lockgen/lockgen/runtime"
 	"github.com/lockgen/lockgen/runtime/internal/startstop"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 	"github.com/lockgen/lockgen/runtime/internal/workers"
 )
 
@@ -33,6 +34,7 @@ type session struct {
 	takes   combine.Combiner[*change] // puts of contenders
 	frees   combine.Combiner[*change] // deletions: in a full database they pass, and puts do not
 	flow    flow                      // of all writes
+	queues  *waits.Together[*queue]   // by the names of locks
 
 	gate *startstop.Gate
 	ctx  context.Context // ends with Close
@@ -90,6 +92,7 @@ func newSession(store *Store, cfg lockrt.SessionConfig, sp space) *session {
 	}
 	s.combining(&s.takes)
 	s.combining(&s.frees)
+	s.askTogether()
 	return s
 }
 

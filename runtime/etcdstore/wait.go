@@ -265,6 +265,9 @@ type view struct {
 }
 
 func (w *waiting) view(ctx context.Context) (v view, err error) {
+	if !w.a.shares && w.a.all >= crowd {
+		return w.viewInCrowd(ctx)
+	}
 	me, lock, rev := w.q.me, w.s.space.lock(w.Req.Key), w.a.mine.CreateRevision
 	ops := []etcd.Op{
 		etcd.OpGet(me), etcd.OpGet(lock, oldest(max(w.Req.Permits, 1))...),

@@ -128,11 +128,11 @@ func (l *link) look(ctx context.Context, key string, p *place) (answer, error) {
 // lookSince is look with what the servers said at a time, or later.
 func (l *link) lookSince(ctx context.Context, key string, p *place, since time.Time) (a answer, err error) {
 	lock := l.s.space.lock(key)
-	q, err := l.queue(ctx, lock, since)
+	q, asked, err := l.queue(ctx, lock, since)
 	if err != nil {
 		return a, err
 	}
-	a.sent, a.gone = q.asked, true
+	a.sent, a.gone = asked, true
 	if len(q.contenders) > 0 {
 		a.head = lock + "/" + q.contenders[0].name
 	}

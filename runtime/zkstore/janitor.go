@@ -135,7 +135,7 @@ func (l *link) find(ctx context.Context, key, id string) (paths []string, err er
 		return nil, err
 	}
 	lock := l.s.space.lock(key)
-	q, err := l.queue(ctx, lock, time.Now())
+	q, _, err := l.queue(ctx, lock, time.Now())
 	if err != nil {
 		return nil, err
 	}

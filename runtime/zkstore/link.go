@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 // link is one session of ZooKeeper, over one connection after the other. The client would put another session in its
@@ -19,26 +21,25 @@ type link struct {
 	conn   *zk.Conn
 	ended  <-chan zk.Event // closed when the goroutines of the client are gone
 	gone   chan struct{}   // closed when the session of ZooKeeper is over
-	ready  chan struct{}   // closed when it can be used, or cannot be opened
-	opened error           // why not; after ready
+	queues *waits.Together[*queue]
+	ready  chan struct{} // closed when it can be used, or cannot be opened
+	opened error         // why not; after ready
 
 	id   int64  // of the session of ZooKeeper; after the first handshake
 	path string // of its node
 	base int64  // what is added to a zxid to make an epoch
 
-	mu        sync.Mutex // guards what follows
-	over      bool       // gone is closed
-	why       error      // the last time that there was no connection
-	wire      *wire      // the last one
-	up        chan struct{}
-	giveUp    *time.Timer // runs while there is no connection; nil: there always was one
-	signs     signs
-	watched   map[string]changes    // what waiters watch, by its path
-	roomFor   int                   // how many of them there may be before those are left out that have fired
-	queues    map[string]*questions // by the path of the lock
-	queueRoom int                   // how many of them there may be before those are left out that nobody asks for
-	server    time.Time             // what the leader's clock said
-	serverX   time.Time             // when that was known here
+	mu      sync.Mutex // guards what follows
+	over    bool       // gone is closed
+	why     error      // the last time that there was no connection
+	wire    *wire      // the last one
+	up      chan struct{}
+	giveUp  *time.Timer // runs while there is no connection; nil: there always was one
+	signs   signs
+	watched map[string]changes // what waiters watch, by its path
+	roomFor int                // how many of them there may be before those are left out that have fired
+	server  time.Time          // what the leader's clock said
+	serverX time.Time          // when that was known here
 }
 
 var errNoServer = errors.New("no server could be reached")
@@ -48,8 +49,8 @@ func newLink(s *session) (*link, error) {
 	l := &link{
 		s: s, cfg: s.cfg, gone: make(chan struct{}), ready: make(chan struct{}), up: make(chan struct{}),
 		signs: signs{tick: s.cfg.Tick}, watched: make(map[string]changes),
-		queues: make(map[string]*questions),
 	}
+	l.askTogether()
 	began := make(chan struct{}) // the client calls back before it is known here
 	defer close(began)
 	conn, events, err := zk.Connect(s.servers, s.cfg.SessionTimeout,
