@@ -14,14 +14,14 @@ import (
 
 // beat gives signs of life until the link is over. One is a write, through the leader, while somebody holds a lock or
 // waits; else it is a read. A server that says nothing is left for another: the client waits for two thirds of the
-// session's time. Behind the answers to a crowd that of a sign may be late: that server gets half of the session's time.
+// session's time.
 func (l *link) beat(ctx context.Context) {
 	l.mu.Lock()
 	pause, limit := l.signs.beat(), min(answerTime, max(l.signs.timeout/4, answerTime/10))
 	l.mu.Unlock()
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	failing, answered := false, time.Now()
+	failing := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -31,23 +31,16 @@ func (l *link) beat(ctx context.Context) {
 		case <-timer.C:
 		}
 		limited, cancel := context.WithTimeout(ctx, limit)
-		began, heard := time.Now(), l.heardBytes()
+		began := time.Now()
 		err := l.sign(limited, l.s.isUsed())
 		cancel()
-		busy := l.heardBytes()-heard > fewBytes && time.Since(answered) < l.agreed()/2
-		switch {
-		case err == nil:
-			answered = time.Now()
-		case isContext(err) && ctx.Err() == nil && !errors.Is(err, errNoServer) && !busy:
+		if isContext(err) && ctx.Err() == nil && !errors.Is(err, errNoServer) {
 			l.cut()
 		}
 		failing = l.logBeat(failing, began, err)
 		timer.Reset(max(pause-time.Since(began), pause/10))
 	}
 }
-
-// fewBytes are what a server may say of its own accord, and to the pings of the client, while a sign has no answer.
-const fewBytes = 1 << 10
 
 // sign gives one sign of life.
 func (l *link) sign(ctx context.Context, write bool) error {

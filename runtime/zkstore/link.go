@@ -217,17 +217,6 @@ func (l *link) wired(w *wire) bool {
 	return !l.over
 }
 
-// heardBytes is how many bytes have come on the present connection.
-func (l *link) heardBytes() int {
-	l.mu.Lock()
-	w := l.wire
-	l.mu.Unlock()
-	if w == nil {
-		return 0
-	}
-	return w.heard()
-}
-
 func (l *link) isUp() bool {
 	select {
 	case <-l.connection():

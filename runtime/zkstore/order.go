@@ -36,7 +36,7 @@ func contendersOf(names []string) (contenders []child, kept []string) {
 		}
 		id, err := percent.Unescape(name[:at])
 		number, err2 := strconv.ParseInt(name[at+len(numberMark):], 10, 64)
-		if err == nil && err2 == nil {
+		if err == nil && err2 == nil && escape(id) == name[:at] {
 			contenders = append(contenders, child{name: name, id: id, number: number})
 		}
 	}

@@ -28,7 +28,6 @@ type wire struct {
 	head    []byte     // of the first answer
 	left    int        // what is to come of it
 	timeout time.Duration
-	read    int  // bytes so far
 	asking  bool // asked is closed
 }
 
@@ -79,7 +78,6 @@ func (w *wire) note(b []byte) (early bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.left -= len(b)
-	w.read += len(b)
 	if early = w.timeout == 0; early {
 		w.head = append(w.head, b...)
 		if len(w.head) >= lengthTo && binary.BigEndian.Uint32(w.head) > mostHead {
@@ -119,13 +117,6 @@ func (w *wire) Write(b []byte) (int, error) {
 		_ = w.Conn.Close()
 	}
 	return len(b), nil
-}
-
-// heard is how many bytes have come from the server.
-func (w *wire) heard() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.read
 }
 
 // agreed is the timeout of the session; 0: it is not known.

@@ -2,7 +2,6 @@ package waits
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 )
@@ -18,13 +17,16 @@ type Together[A any] struct {
 
 	mu   sync.Mutex // guards what follows
 	keys map[string]*questions[A]
-	room int // how many keys there may be before those are left out that nobody asks for
 }
+
+// slow is for how long the next question waits for the answer to one.
+const slow = 500 * time.Millisecond
 
 // questions are those about one key.
 type questions[A any] struct {
-	now, next *shared[A] // under way, and the one after that; nil: none
-	last      *shared[A] // the last one, if its answer was kept
+	now, next *shared[A]  // the latest that is under way, and the one after that; nil: none
+	last      *shared[A]  // the latest answer, if it was kept
+	forget    *time.Timer // drops last; nil: none was kept yet
 }
 
 type shared[A any] struct {
@@ -46,73 +48,103 @@ func (t *Together[A]) Ask(ctx context.Context, key string, since time.Time) (ans
 	}
 }
 
-// Last returns the last answer about a key, if it was kept and is not older than Kept.
+// Last returns the last answer about a key, if it is kept.
 func (t *Together[A]) Last(key string) (answer A, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.keys[key]
-	if of == nil || of.last == nil || time.Since(of.last.asked) > t.Kept {
+	if of == nil || of.last == nil {
 		return answer, false
 	}
 	return of.last.answer, true
 }
 
-// question returns the one that tells what is true at a time, or later.
+// question returns the one that tells what is true at a time, or later. A clock may say the same twice, so it is later.
 func (t *Together[A]) question(key string, since time.Time) *shared[A] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of := t.keys[key]
 	if of == nil {
-		of = t.open(key)
+		if t.keys == nil {
+			t.keys = make(map[string]*questions[A])
+		}
+		of = new(questions[A])
+		t.keys[key] = of
 	}
-	switch q := of.now; {
-	case of.last != nil && !of.last.asked.Before(since):
+	q := of.now
+	switch {
+	case of.last != nil && of.last.asked.After(since):
 		return of.last
-	case q == nil:
-		of.now = &shared[A]{done: make(chan struct{})}
-		t.Start(func() { t.work(key, of) })
-		return of.now
-	case q.asked.IsZero() || !q.asked.Before(since):
+	case q != nil && (q.asked.IsZero() || q.asked.After(since)):
 		return q
-	case of.next == nil:
-		of.next = &shared[A]{done: make(chan struct{})}
+	case of.next != nil:
+		return of.next
 	}
-	return of.next
+	next := &shared[A]{done: make(chan struct{})}
+	if of.next = next; q == nil {
+		t.begin(key, of)
+		return next
+	}
+	time.AfterFunc(time.Until(q.asked.Add(slow)), func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if of.next == next {
+			t.begin(key, of)
+		}
+	})
+	return next
 }
 
-// open needs mu.
-func (t *Together[A]) open(key string) *questions[A] {
-	if t.keys == nil {
-		t.keys = make(map[string]*questions[A])
-	}
-	of := new(questions[A])
-	t.keys[key] = of
-	if len(t.keys) > t.room {
-		maps.DeleteFunc(t.keys, func(_ string, of *questions[A]) bool {
-			return of.now == nil && of.last != nil && time.Since(of.last.asked) > t.Kept
-		})
-		t.room = 2*len(t.keys) + 16
-	}
-	return of
+// begin asks the next question; mu is held.
+func (t *Together[A]) begin(key string, of *questions[A]) {
+	q := of.next
+	of.now, of.next = q, nil
+	t.Start(func() { t.read(key, of, q) })
 }
 
-// work asks about a key until nobody wants to know more.
-func (t *Together[A]) work(key string, of *questions[A]) {
-	for more := true; more; {
-		t.mu.Lock()
-		q := of.now
-		q.asked = time.Now()
-		t.mu.Unlock()
-		q.answer, q.err = t.Read(key)
-		t.mu.Lock()
-		of.now, of.next, of.last = of.next, nil, nil
+func (t *Together[A]) read(key string, of *questions[A], q *shared[A]) {
+	t.mu.Lock()
+	q.asked = time.Now()
+	t.mu.Unlock()
+	q.answer, q.err = t.Read(key)
+	defer close(q.done)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if of.last == nil || of.last.asked.Before(q.asked) {
+		of.last = nil
 		if q.err == nil && t.Keep(q.answer) {
-			of.last = q
+			t.keep(key, of, q)
 		}
-		if more = of.now != nil; !more && of.last == nil {
-			delete(t.keys, key)
+	}
+	if of.now != q {
+		return
+	}
+	if of.now = nil; of.next != nil {
+		t.begin(key, of)
+	} else if of.last == nil {
+		t.drop(key, of)
+	}
+}
+
+// keep has an answer dropped when it is too old; mu is held.
+func (t *Together[A]) keep(key string, of *questions[A], q *shared[A]) {
+	of.last = q
+	if of.forget != nil {
+		of.forget.Reset(t.Kept)
+		return
+	}
+	of.forget = time.AfterFunc(t.Kept, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if of.last = nil; of.now == nil {
+			t.drop(key, of)
 		}
-		t.mu.Unlock()
-		close(q.done)
+	})
+}
+
+// drop needs mu.
+func (t *Together[A]) drop(key string, of *questions[A]) {
+	if t.keys[key] == of {
+		delete(t.keys, key)
 	}
 }
