@@ -159,11 +159,8 @@ func (o *outage) heardSince(part int, what purpose, err error, began time.Time) 
 	o.mu.Lock()
 	say := o.forget(part, now)
 	n, _ := o.parts(now)
-	before := o.away && (n > 0 || err == nil) // else that is over, as Err says, and this is another one
-	lasted := now.Sub(o.since)
-	if n == 0 { // it is over since a while, as Err says
-		lasted = o.last.Sub(o.since)
-	}
+	over := o.away && n == 0 // since a while, as Err says
+	before, lasted := n > 0, o.last.Sub(o.since)
 	down := &o.down[part]
 	down[what].hear(err, now)
 	if err == nil && what != reading && what != comparing {
@@ -175,6 +172,9 @@ func (o *outage) heardSince(part int, what purpose, err error, began time.Time) 
 		}
 	}
 	n, _ = o.parts(now)
+	if before && n == 0 {
+		over, lasted = true, now.Sub(o.since)
+	}
 	if o.away = n > 0; o.away && !before {
 		o.since = began
 	}
@@ -185,6 +185,10 @@ func (o *outage) heardSince(part int, what purpose, err error, began time.Time) 
 	for _, say := range say {
 		say()
 	}
+	if over {
+		o.log.LogAttrs(context.Background(), slog.LevelInfo, o.store+" available again",
+			slog.Duration("after", lasted))
+	}
 	switch {
 	case n > 0 && !before && len(o.down) == 1:
 		o.log.LogAttrs(context.Background(), slog.LevelError, o.store+" unavailable; trying again",
@@ -192,8 +196,5 @@ func (o *outage) heardSince(part int, what purpose, err error, began time.Time) 
 	case n > 0 && !before:
 		o.log.LogAttrs(context.Background(), slog.LevelError, "part of the "+o.store+" unavailable; trying again",
 			slog.Int("part", part), slog.String("asked", what.String()), slog.Any("error", err))
-	case n == 0 && before:
-		o.log.LogAttrs(context.Background(), slog.LevelInfo, o.store+" available again",
-			slog.Duration("after", lasted))
 	}
 }

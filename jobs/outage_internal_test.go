@@ -103,6 +103,53 @@ func TestOutage_saysHowLong(t *testing.T) {
 }
 
 // A cluster that goes on to put off calls for more than a moment is a store that does not answer.
+// TestOutage_endsBeforeTheNext has an outage of which nobody hears the end before the next begins: the log has both, each with
+// its end.
+func TestOutage_endsBeforeTheNext(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		for _, between := range []error{nil, fmt.Errorf("%w: by others", ErrLocked), errors.New("TRYAGAIN later")} {
+			var log testsync.Log
+			o := newOutage(log.Logger(), "store", 1)
+			hear := func(err error) { o.heardEach(0, locking, []verdict{{job: "rare", err: err, done: err == nil}}) }
+			for range 2 {
+				for range 20 {
+					hear(errors.New("refused"))
+					time.Sleep(time.Second)
+				}
+				time.Sleep(time.Hour)
+				if between != nil {
+					hear(between)
+					time.Sleep(time.Hour)
+				}
+			}
+			hear(nil)
+			text := log.String()
+			if begins, ends := strings.Count(text, "unavailable"), strings.Count(text, "available again\" after=19s"); begins != 2 || ends != 2 {
+				t.Errorf("with %v between them: %d begins and %d ends in the log, want two of each:\n%s", between, begins, ends, text)
+			}
+		}
+	})
+}
+
+// TestOutage_jobThatMovesForLong has a slot that moves for an hour, with one job: that is named, and the others are served.
+func TestOutage_jobThatMovesForLong(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		var log testsync.Log
+		o := newOutage(log.Logger(), "store", 1)
+		moving := errors.New("TRYAGAIN Multiple keys request during rehashing of slot")
+		for s := range 3600 {
+			o.heardEach(0, locking, []verdict{{job: "other", done: true}, {job: "moves", err: moving}})
+			time.Sleep(time.Second)
+			if err := o.err(); s > 15 && (err == nil || !strings.Contains(err.Error(), `"moves"`)) || s < 5 && err != nil {
+				t.Fatalf("after %d s Err = %v", s, err)
+			}
+		}
+		if n := strings.Count(log.String(), "\n"); n != 1 {
+			t.Errorf("the log has %d lines, want one:\n%s", n, log.String())
+		}
+	})
+}
+
 func TestOutage_movesForLong(t *testing.T) {
 	for _, what := range []purpose{reading, comparing, starting, beating, offering, claiming, claimingOneOffs, recording} {
 		testsync.Bubble(t, func(t *testing.T) {

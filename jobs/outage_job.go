@@ -134,7 +134,10 @@ func (of *partJobs) culprit(at jobPurpose, f *jobFailure, down *failure, now tim
 	lasts := f.again && suspects > 0 && now.Sub(first) > sameMoment && now.Sub(of.served[at.what].latest()) > soonServed
 	switch {
 	case f.locked && !f.named:
-		if beside {
+		switch {
+		case beside && isMoving(f.err) && now.Sub(f.since) > longLocked:
+			return theJob
+		case beside:
 			return nobody
 		}
 		return somebodysLock

@@ -145,9 +145,7 @@ func (r *recoverer) succession(e *entry, p InFlight, orphan bool) Finish {
 		next.Owner, next.Locker, next.PassedOn = s.session, s.locks.Node(), false
 		next.Run.Node = s.cfg.Node
 		if p.PassedOn {
-			if p.Run.Trigger != TriggerManual {
-				next.Run.Trigger = TriggerRecovery
-			}
+			next.Run.Trigger = takenOver(p.Run.Trigger)
 			next.delay()
 		}
 		f.Next = &next
@@ -164,7 +162,7 @@ func (r *recoverer) succession(e *entry, p InFlight, orphan bool) Finish {
 	case why != "":
 		f.Run.Reason += "; not run again, " + why
 	case p.Run.Started.IsZero():
-		f.Next = s.furtherAttempt(p.Run, p.Run.Attempt, TriggerRecovery)
+		f.Next = s.furtherAttempt(p.Run, p.Run.Attempt, takenOver(p.Run.Trigger))
 		f.Next.Recoveries = p.Recoveries + 1
 	default:
 		f.Next = s.furtherAttempt(p.Run, p.Run.Attempt+1, TriggerRecovery)
@@ -176,6 +174,14 @@ func (r *recoverer) succession(e *entry, p InFlight, orphan bool) Finish {
 		}
 	}
 	return f
+}
+
+// takenOver is the trigger of a run that another node makes, which has not begun. What was asked for stays that.
+func takenOver(trigger string) string {
+	if trigger == TriggerManual {
+		return trigger
+	}
+	return TriggerRecovery
 }
 
 // otherProgram says why a run that was left behind is not made by this node, "" if it may be: it was for another

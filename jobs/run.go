@@ -59,7 +59,9 @@ func (r *Run) first() time.Time {
 func (r *Run) latest() time.Time { return latest(r.Claimed, r.Started) }
 
 // isAskedFor reports whether somebody has asked for r. It is not of the schedule then.
-func (r *Run) isAskedFor() bool { return r.Trigger == TriggerManual || r.Author != "" || r.OneOff != "" }
+func (r *Run) isAskedFor() bool {
+	return r.Trigger == TriggerManual || r.Author != "" || r.OneOff != ""
+}
 
 // Joins reports whether r may share a record. A skipped run that somebody requested has its own record, and so does a
 // skip that ended a retry.
