@@ -24,9 +24,8 @@ func endOfPage(ctx context.Context) time.Time {
 }
 
 // ask gets an answer from the store, or waits for that of the one who asks already. It returns an error if it has done neither:
-// the request or the time of the page is over, or there is less of it than the question took last, or another if it was never
-// asked. Others wait for the answer, so the question does not end with the request. It ends with the time of the page. The
-// caller holds mu.
+// the request is over, or the page has too little time. Others wait for the answer, so the question does not end with the
+// request. It ends with the time of the page. The caller holds mu.
 func (k *known) ask(ctx context.Context, ends time.Time, a *answer, limit time.Duration,
 	fetch func(context.Context) (any, error)) error {
 	if flight := a.flight; flight != nil {
@@ -39,38 +38,63 @@ func (k *known) ask(ctx context.Context, ends time.Time, a *answer, limit time.D
 			return context.Cause(ctx)
 		}
 	}
-	left, needs := min(time.Until(ends), limit), cmp.Or(a.took, k.took, limit/10)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case left < min(needs, nearly(limit)):
+	case !k.hasTime(a, ends, limit):
 		return errNoTime
 	default:
-		return k.fetch(ctx, a, left, fetch)
+		k.fetch(ctx, a, min(time.Until(ends), limit), fetch)
+		return nil
 	}
+}
+
+// putOffFor is how long a question waits for a page with enough time. After that any page asks it: how long it takes now is not
+// known, and pages may never have more.
+const putOffFor = 2 * storeTimeout
+
+// hasTime reports whether a page has enough time to ask: as much as the question took last, or another if it was never asked.
+// Otherwise it puts the question off. A question in flight needs no time.
+func (k *known) hasTime(a *answer, ends time.Time, limit time.Duration) bool {
+	if a.flight != nil {
+		return true
+	}
+	left, needs := min(time.Until(ends), limit), cmp.Or(a.took, k.took, limit/10)
+	if left >= min(needs, nearly(limit)) {
+		return true
+	}
+	now := time.Now()
+	if a.putOff.IsZero() {
+		a.putOff = now
+	}
+	return left > 0 && now.Sub(a.putOff) >= putOffFor
 }
 
 // nearly is a time that is as good as the whole.
 func nearly(whole time.Duration) time.Duration { return whole * 9 / 10 }
 
 // fetch asks the store.
-func (k *known) fetch(ctx context.Context, a *answer, left time.Duration, fetch func(context.Context) (any, error)) (err error) {
+func (k *known) fetch(ctx context.Context, a *answer, left time.Duration, fetch func(context.Context) (any, error)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
 	defer cancel()
-	a.flight, a.stale = make(chan struct{}), false
+	a.flight, a.stale, a.putOff = make(chan struct{}), false, time.Time{}
 	defer func() {
 		close(a.flight)
 		a.flight = nil
 	}()
-	var value any
+	var (
+		value any
+		err   error
+	)
 	asked, began := k.now(), time.Now()
 	func() {
 		k.mu.Unlock()
 		defer k.mu.Lock()
 		err = caught(func() (err error) { value, err = fetch(ctx); return err })
 	}()
-	if errors.As(err, new(*crash)) {
-		return err // that says nothing of the store
+	if errors.As(err, new(*crash)) { // that says nothing of the store
+		k.crashed(a, err, began)
+		return
 	}
 	a.partial = nil
 	if isPartial(err) {
@@ -78,14 +102,13 @@ func (k *known) fetch(ctx context.Context, a *answer, left time.Duration, fetch 
 	}
 	if err == nil || isAnswer(err) {
 		k.answered(a, value, err, asked, began)
-		return nil
+		return
 	}
 	slow := ctx.Err() != nil
 	k.unanswered(a, err, slow, asked, began)
 	if a == &k.pulse && (!slow || left >= nearly(k.telling())) {
 		k.silent = true
 	}
-	return nil
 }
 
 // answered keeps an answer.
@@ -115,10 +138,13 @@ func (k *known) hear(now time.Time) {
 		if k.silent || a.misses == 1 {
 			a.until = time.Time{}
 		}
+		if k.silent && a.failed != nil {
+			a.took = 0 // a silence says nothing of how long it takes
+		}
 	}
 	if k.silent {
-		if end := k.now(); end.Sub(k.unheard) < 2*backFor { // or nobody has asked for long before
-			k.back, k.away = end, end.Sub(k.missed)
+		if now.Sub(k.unheard) < 2*backFor { // or nobody has asked for long before
+			k.back, k.ended, k.away = k.now(), now, now.Sub(k.lost) // the store's clock may have been set
 		}
 	}
 	k.doubt, k.silent = false, false
@@ -138,12 +164,32 @@ func (k *known) unanswered(a *answer, why error, slow bool, asked, began time.Ti
 	if a.failed == nil {
 		a.missed = asked
 	}
-	a.failed, a.slow, a.took = why, slow, took*3/2 // and more, for all that is known
+	a.failed, a.slow = why, slow
+	if a != &k.pulse {
+		a.took = took * 3 / 2 // and more, for all that is known
+	}
 	if a.misses++; owed > 0 {
 		a.misses++
 	}
-	if k.unheard = k.now(); !k.doubt {
-		k.doubt, k.missed = true, asked
+	if k.unheard = now; !k.doubt {
+		k.doubt, k.missed, k.lost = true, asked, began
+	}
+}
+
+// crashed lets what crashed rest. If it was the small question, the others find out whether the store answers.
+func (k *known) crashed(a *answer, why error, began time.Time) {
+	now := time.Now()
+	a.rested = later(a.rested, now.Add(max(failedFor, 4*now.Sub(began))))
+	a.until = a.rested
+	a.failed, a.slow, a.misses = why, false, 0
+	if a == &k.pulse {
+		k.silent = false
+		if k.fault != nil {
+			k.fault(why)
+		}
+	}
+	if a.stale {
+		a.until = now
 	}
 }
 

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -83,6 +84,10 @@ func newDashboard(s scheduler, l locker, cfg Config) *dashboard {
 		upcoming: jobs.Info.Upcoming, routes: newRoutes()}
 	d.known.now = func() time.Time { return s.Now().UTC() }
 	d.held.now = d.known.now
+	d.known.fault = func(fault error) {
+		d.cfg.Logger.LogAttrs(context.Background(), slog.LevelError, "dashboard question failed", slog.Any("error", fault))
+	}
+	d.held.fault = d.known.fault
 	d.held.probe = func(ctx context.Context) error {
 		_, err := l.Holder(ctx, "alive") // that nobody holds it is an answer
 		return err

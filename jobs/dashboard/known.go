@@ -27,6 +27,7 @@ const (
 type known struct {
 	now   func() time.Time                // on the store's clock
 	probe func(ctx context.Context) error // the small question
+	fault func(error)                     // hears that the small question crashed; may be nil
 
 	mu      sync.Mutex // guards all below
 	answers map[string]*answer
@@ -34,10 +35,12 @@ type known struct {
 	doubt   bool          // the last question had no answer
 	silent  bool          // nor had the small question
 	missed  time.Time     // when the first of the questions was asked that last went without one, on the store's clock
-	unheard time.Time     // when the last of them was given up, on the store's clock
+	lost    time.Time     // missed, on the local clock
+	unheard time.Time     // when the last of them was given up
 	heard   time.Time     // when a question had an answer
 	took    time.Duration // how long the last small question took that had one, or any question before there was a small one
 	back    time.Time     // when the last silence ended, on the store's clock; zero: there was none, or nobody knows
+	ended   time.Time     // back, on the local clock
 	away    time.Duration // how long it was
 }
 
@@ -54,7 +57,7 @@ type answer struct {
 
 	// set by tell
 	since time.Time // failed: from when on nothing is known
-	back  time.Time // when the store answered again after a silence; zero: there was none
+	back  time.Time // when the store answered again after a silence, on its clock; zero: there was none lately
 	away  time.Duration
 
 	took   time.Duration // how long the last question took, or a guess if it had no answer
@@ -63,6 +66,7 @@ type answer struct {
 	flight chan struct{} // closed when the one who asks has an answer; nil while nobody asks
 	stale  bool          // what is in flight was asked for before something was changed
 	used   time.Time
+	putOff time.Time // since when no page had enough time to ask; zero: it was not put off
 }
 
 // get returns a copy of what is known about a question. It blocks until it has an answer, or ctx or the time of the page ends.
@@ -84,8 +88,10 @@ func (k *known) get(ctx context.Context, question string, fetch func(context.Con
 		switch {
 		case kept && k.sure(a, now):
 			return k.tell(a)
-		case (kept || k.doubt) && k.mayProbe(now):
+		case (kept || k.doubt) && k.mayProbe(now) && k.hasTime(&k.pulse, ends, k.probeLimit()):
 			err = k.ask(ctx, ends, &k.pulse, k.probeLimit(), func(ctx context.Context) (any, error) { return nil, k.probe(ctx) })
+		case (kept || k.silent) && errors.As(k.pulse.failed, new(*crash)):
+			return k.late(a, errNoTime) // as without an answer
 		case kept || k.silent:
 			return k.late(a, k.pulse.failed)
 		default:
@@ -112,8 +118,8 @@ var errNoTime = errors.New("no time is left to ask")
 // late is what is known to one who could not wait for more.
 func (k *known) late(a *answer, why error) answer {
 	told := k.tell(a)
-	if crashed := errors.As(why, new(*crash)); crashed || told.failed == nil {
-		told.failed, told.slow = cmp.Or(why, errNoTime), !crashed
+	if told.failed == nil {
+		told.failed, told.slow = cmp.Or(why, errNoTime), true
 	}
 	return told
 }
@@ -121,7 +127,9 @@ func (k *known) late(a *answer, why error) answer {
 // tell returns a copy of what is known about a question. While the store is silent nothing is known from its last answer on.
 func (k *known) tell(a *answer) answer {
 	told := *a
-	told.back, told.away = k.back, k.away
+	if time.Since(k.ended) < backFor {
+		told.back, told.away = k.back, k.away
+	}
 	if k.silent {
 		if told.slow = false; told.failed == nil {
 			told.failed = k.pulse.failed
@@ -140,7 +148,16 @@ func (k *known) tell(a *answer) answer {
 	return told
 }
 
-// find makes room by forgetting the answer that nobody has looked at for longest.
+// goesBefore reports whether an answer is forgotten before another one. With an answer its rest is forgotten too, so those that
+// rest stay.
+func (a *answer) goesBefore(b *answer, now time.Time) bool {
+	if rests := now.Before(a.rested); rests != now.Before(b.rested) {
+		return !rests
+	}
+	return a.used.Before(b.used)
+}
+
+// find makes room by forgetting the answers that nobody has looked at for longest.
 func (k *known) find(question string) *answer {
 	if a := k.answers[question]; a != nil {
 		return a
@@ -148,14 +165,17 @@ func (k *known) find(question string) *answer {
 	if k.answers == nil {
 		k.answers = map[string]*answer{}
 	}
-	if len(k.answers) >= mostKnown {
-		oldest := ""
+	for now := time.Now(); len(k.answers) >= mostKnown; {
+		worst := ""
 		for q, a := range k.answers {
-			if a.flight == nil && (oldest == "" || a.used.Before(k.answers[oldest].used)) {
-				oldest = q
+			if a.flight == nil && (worst == "" || a.goesBefore(k.answers[worst], now)) {
+				worst = q
 			}
 		}
-		delete(k.answers, oldest)
+		if worst == "" {
+			break // all are being asked, and a later call makes room
+		}
+		delete(k.answers, worst)
 	}
 	a := &answer{}
 	k.answers[question] = a

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
@@ -234,30 +235,34 @@ func TestHandler_partAway(t *testing.T) {
 
 // TestHandler_storeGoesDown shows what was known, as of then, and says so when the store is back.
 func TestHandler_storeGoesDown(t *testing.T) {
-	for _, page := range allPages {
-		f := busyFake()
-		clock := &clock{now: noon}
-		d := newDashboard(clocked{f, clock}, f, operator)
-		d.cfg.Logger = slog.New(slog.DiscardHandler)
-		d.upcoming = func(jobs.Info, time.Time, int) []jobs.Upcoming { return f.upcoming }
-		before := parts(get(d, page).Body.String(), "content")
-		d.forget()
-		clock.now, f.down = noon.Add(40*time.Second), errDown
-		w := get(d, page)
-		expect(t, w, 503, "Unknown since 12:00:00 UTC <small>40 s ago</small>", "Greyed below is what was known then",
-			"connection refused")
-		if after := parts(w.Body.String(), "content"); after != before {
-			t.Errorf("%q: known was\n%s\nand is shown as\n%s", page, before, after)
+	synctest.Test(t, func(t *testing.T) {
+		for _, page := range allPages {
+			f := busyFake()
+			clock := &clock{now: noon}
+			d := newDashboard(clocked{f, clock}, f, operator)
+			d.cfg.Logger = slog.New(slog.DiscardHandler)
+			d.upcoming = func(jobs.Info, time.Time, int) []jobs.Upcoming { return f.upcoming }
+			before := parts(get(d, page).Body.String(), "content")
+			d.forget()
+			clock.now, f.down = noon.Add(40*time.Second), errDown
+			w := get(d, page)
+			expect(t, w, 503, "Unknown since 12:00:00 UTC <small>40 s ago</small>", "Greyed below is what was known then",
+				"connection refused")
+			if after := parts(w.Body.String(), "content"); after != before {
+				t.Errorf("%q: known was\n%s\nand is shown as\n%s", page, before, after)
+			}
+			d.forget()
+			time.Sleep(10 * time.Second)
+			clock.now, f.down = noon.Add(50*time.Second), nil
+			expect(t, get(d, page), 200, "The store answers again since 12:00:50 UTC, after 10 s without an answer")
+			d.forget()
+			time.Sleep(backFor)
+			clock.now = clock.now.Add(backFor)
+			if w := get(d, page); w.Code != 200 || strings.Contains(w.Body.String(), "answers again") {
+				t.Errorf("%q: half a minute later it says so still: %d", page, w.Code)
+			}
 		}
-		d.forget()
-		clock.now, f.down = noon.Add(50*time.Second), nil
-		expect(t, get(d, page), 200, "The store answers again since 12:00:50 UTC, after 10 s without an answer")
-		d.forget()
-		clock.now = clock.now.Add(backFor)
-		if w := get(d, page); w.Code != 200 || strings.Contains(w.Body.String(), "answers again") {
-			t.Errorf("%q: half a minute later it says so still: %d", page, w.Code)
-		}
-	}
+	})
 }
 
 // clock is a store's clock that a test sets.

@@ -65,6 +65,7 @@ func TestInParallel_panic(t *testing.T) {
 			t.Errorf("the log does not say where it was: %s", log.String())
 		}
 		f.at = ""
+		d.forget() // the rest of what crashed
 		expect(t, get(d, page), 200)
 	}
 }

@@ -46,7 +46,7 @@ func askOf[T any](q *request, k *known, what, question string, fetch func(contex
 	case errors.As(a.failed, new(*crash)):
 		return value, a.failed
 	case a.failed == nil:
-		if !a.back.IsZero() && present.now.Sub(a.back) < backFor {
+		if !a.back.IsZero() {
 			q.back = &comeback{At: present.moment(a.back), Away: rough(a.away)}
 		}
 		q.asOf(a.asked)
