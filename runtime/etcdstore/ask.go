@@ -180,8 +180,8 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 		return s.askWhy(ctx, q, a)
 	}
 	a.rev = r.Header.Revision
-	if crowded { // the first look tells where it stands
-		a.head, a.all = nil, int64(len(behind.contenders))+1
+	if crowded { // the first look tells where it stands, and who holds the lock by then
+		a.head, a.all = behind.head, int64(len(behind.contenders))+1
 	} else {
 		a.read(r.Responses)
 	}

@@ -31,7 +31,7 @@ func (s *session) askTogether() {
 }
 
 func (s *session) readQueue(lock string) (*queue, error) {
-	ctx, cancel := bounded(context.Background())
+	ctx, cancel := bounded(s.ctx)
 	defer cancel()
 	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).Then(

@@ -156,7 +156,7 @@ func (w *waiting) join(ctx context.Context, doubt int64) error {
 		return err
 	}
 	w.before, w.anyone, w.called, w.moved, w.heard = nil, false, false, false, false
-	if a.all == 2 && a.head != nil && !a.granted() && !a.shares && !entryOf(a.head).shared() { // the holder and this one
+	if a.all == 2 && !a.granted() && !a.shares && !entryOf(a.head).shared() { // the holder and this one
 		w.before = a.head
 	}
 	if !a.granted() { // who has it may have to be asked
@@ -266,7 +266,9 @@ type view struct {
 
 func (w *waiting) view(ctx context.Context) (v view, err error) {
 	if !w.a.shares && w.a.all >= crowd {
-		return w.viewInCrowd(ctx)
+		if v, err = w.viewInCrowd(ctx); err == nil || ctx.Err() != nil { // else the whole of the queue may be too long
+			return v, err
+		}
 	}
 	me, lock, rev := w.q.me, w.s.space.lock(w.Req.Key), w.a.mine.CreateRevision
 	ops := []etcd.Op{

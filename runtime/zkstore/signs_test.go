@@ -76,7 +76,8 @@ func TestSigns_random(t *testing.T) {
 }
 
 func TestLineUp(t *testing.T) {
-	contenders, kept := contendersOf([]string{"a~0000000003", "b%7E~0000000001", "~c", "foreign", "a~b~0000000002", "d~-2147483648"})
+	contenders, kept := contendersOf([]string{"a~0000000003", "b%7E~0000000001", "~c", "foreign", "a%7Eb~0000000002", "d~-2147483648",
+		"%61~0000000004", "a~b~0000000005"}) // the last two are not written as ours are
 	var names []string
 	for _, c := range contenders {
 		names = append(names, c.id)

@@ -2,11 +2,14 @@ package etcdtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	etcd "go.etcd.io/etcd/client/v3"
 
@@ -79,6 +82,10 @@ func TestStore_crowdLooksTogether(t *testing.T) {
 	eventually(t, "all stand in the queue", func() bool { return stand.Load() == crowd })
 	if reads := kv.reads.Load(); reads > 2*crowd {
 		t.Errorf("etcd was asked %d times for all contenders, by a crowd of %d", reads, crowd)
+	}
+	_, err = s.Acquire(ctx, lockrt.Request{Key: "k", ID: "hurry", TTL: long, Wait: time.Millisecond})
+	if !errors.Is(err, lockrt.ErrBusy) && !strings.Contains(fmt.Sprint(err), "did not answer") { // as on a busy machine
+		t.Errorf("one of the crowd who has little time: %v, want ErrBusy", err)
 	}
 	if err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "holder"}); err != nil {
 		t.Fatal(err)
