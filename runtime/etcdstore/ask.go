@@ -162,9 +162,11 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 		lock: lock, rank: q.rank(), ifs: []etcd.Cmp{s.guard(a.ground), free},
 		thens: []etcd.Op{etcd.OpPut(me, q.text, etcd.WithLease(q.class.id))},
 	}
-	behind, crowded := s.queues.Last(lock)
-	if crowded = crowded && q.req.Wait > 0; !crowded {
+	behind := s.crowdBefore(lock, q.req)
+	if behind == nil {
 		take.thens = append(take.thens, etcd.OpGet(lock, first...))
+	} else {
+		take.thens = append(take.thens, etcd.OpGet(string(behind.head.Key)))
 	}
 	r, unanswered, err := again(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.commit(ctx, &s.takes, take)
@@ -180,10 +182,10 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 		return s.askWhy(ctx, q, a)
 	}
 	a.rev = r.Header.Revision
-	if crowded { // the first look tells where it stands, and who holds the lock by then
-		a.head, a.all = behind.head, int64(len(behind.contenders))+1
-	} else {
+	if behind == nil {
 		a.read(r.Responses)
+	} else {
+		s.readBehind(ctx, lock, behind, r.Responses[1].GetResponseRange().GetKvs(), a)
 	}
 	a.mine = made(me, q.text, a.rev, q.class)
 	return true, nil

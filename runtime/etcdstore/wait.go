@@ -102,6 +102,7 @@ type waiting struct {
 	called bool             // readers know that somebody waits
 	moved  bool             // the one that was before it has left it behind
 	heard  bool             // of a change, since the last look
+	alone  bool             // it looks for itself, also in a crowd
 }
 
 // wait is Acquire for a request that may stand in the queue. kept and doubt are of the place that it takes over.
@@ -265,8 +266,8 @@ type view struct {
 }
 
 func (w *waiting) view(ctx context.Context) (v view, err error) {
-	if !w.a.shares && w.a.all >= crowd {
-		if v, err = w.viewInCrowd(ctx); err == nil || ctx.Err() != nil { // else the whole of the queue may be too long
+	if !w.a.shares && !w.alone && w.a.all >= crowd {
+		if v, ok, err := w.viewInCrowd(ctx); ok || err != nil {
 			return v, err
 		}
 	}
