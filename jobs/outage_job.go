@@ -181,7 +181,7 @@ func (of *partJobs) learn(what purpose, verdicts []verdict, now time.Time) (answ
 		if answered, done = true, done || v.done; f == nil {
 			continue
 		}
-		if f.answered = now; v.done && !f.named {
+		if f.answered = now; v.done && !f.named && !f.logged { // the log is told of its end by forget
 			delete(of.failures, at)
 		}
 	}
@@ -193,7 +193,7 @@ func (of *partJobs) note(at jobPurpose, err error, now time.Time) *jobFailure {
 	f, locked := of.failures[at], isPutOff(err)
 	// What the part has answered since, or what was locked, is no reason to blame the job.
 	if f == nil || !f.named && (f.locked && !locked || !f.locked && !f.answered.IsZero()) {
-		f = &jobFailure{since: now}
+		f = &jobFailure{since: now, logged: f != nil && f.logged}
 		if of.failures == nil {
 			of.failures = make(map[jobPurpose]*jobFailure)
 		}
