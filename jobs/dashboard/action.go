@@ -53,7 +53,8 @@ func confirm(a *action) func(*request) (*view, error) {
 
 // ask shows the question, with what went wrong the last time.
 func (q *request) ask(a *action, target, reason string, wrong *problem) (*view, error) {
-	question, err := a.explain(q, target)
+	var question *question
+	err := caught(func() (err error) { question, err = a.explain(q, target); return err })
 	if err != nil && wrong != nil {
 		return nil, wrong
 	}
@@ -137,7 +138,8 @@ func (a *action) check(reason string) *problem {
 func (q *request) perform(a *action, target, reason string) outcome {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.r.Context()), storeTimeout)
 	defer cancel()
-	done, next, err := a.do(q, ctx, target, reason)
+	var done, next string
+	err := caught(func() (err error) { done, next, err = a.do(q, ctx, target, reason); return err })
 	q.d.forget()
 	level := slog.LevelInfo
 	if err != nil && !errors.As(err, new(*problem)) {

@@ -86,14 +86,14 @@ func (k *known) fetch(ctx context.Context, a *answer, left time.Duration, fetch 
 		value any
 		err   error
 	)
-	asked, began := k.now(), time.Now()
+	asked := instant{k.now(), time.Now()}
 	func() {
 		k.mu.Unlock()
 		defer k.mu.Lock()
 		err = caught(func() (err error) { value, err = fetch(ctx); return err })
 	}()
 	if errors.As(err, new(*crash)) { // that says nothing of the store
-		k.crashed(a, err, began)
+		k.crashed(a, err, asked.local)
 		return
 	}
 	a.partial = nil
@@ -101,24 +101,24 @@ func (k *known) fetch(ctx context.Context, a *answer, left time.Duration, fetch 
 		a.partial, err = err, nil
 	}
 	if err == nil || isAnswer(err) {
-		k.answered(a, value, err, asked, began)
+		k.answered(a, value, err, asked)
 		return
 	}
 	slow := ctx.Err() != nil
-	k.unanswered(a, err, slow, asked, began)
+	k.unanswered(a, err, slow, asked)
 	if a == &k.pulse && (!slow || left >= nearly(k.telling())) {
 		k.silent = true
 	}
 }
 
 // answered keeps an answer.
-func (k *known) answered(a *answer, value any, no error, asked, began time.Time) {
+func (k *known) answered(a *answer, value any, no error, asked instant) {
 	now := time.Now()
 	k.hear(now)
 	a.value, a.no, a.asked = value, no, asked
-	a.failed, a.slow, a.missed, a.misses = nil, false, time.Time{}, 0
-	a.took = now.Sub(began)
-	if a == &k.pulse || k.pulse.asked.IsZero() {
+	a.failed, a.slow, a.missed, a.misses = nil, false, instant{}, 0
+	a.took = now.Sub(asked.local)
+	if a == &k.pulse || k.pulse.asked.at.IsZero() {
 		k.took = a.took
 	}
 	a.rested = later(a.rested, now.Add(4*a.took))
@@ -127,15 +127,19 @@ func (k *known) answered(a *answer, value any, no error, asked, began time.Time)
 	}
 }
 
-// hear notes that the store answers. After a silence all is asked again soon. Otherwise it was the question that had no answer,
-// and one that has failed once is asked again soon.
+// mostOwed is how long a question may still have to rest when it is asked early.
+const mostOwed = 4 * storeTimeout
+
+// hear notes that the store answers. After a silence all is asked again soon, but for what has been asked early before and has
+// had no answer then, and does not wait long. Without a silence it was the question that had no answer, and one that has failed
+// once is asked again soon.
 func (k *known) hear(now time.Time) {
 	k.heard = now
 	if !k.doubt {
 		return
 	}
 	for _, a := range k.answers {
-		if k.silent || a.misses == 1 {
+		if k.silent && a.rested.Sub(now) <= mostOwed || a.misses == 1 {
 			a.until = time.Time{}
 		}
 		if k.silent && a.failed != nil {
@@ -144,7 +148,7 @@ func (k *known) hear(now time.Time) {
 	}
 	if k.silent {
 		if now.Sub(k.unheard) < 2*backFor { // or nobody has asked for long before
-			k.back, k.ended, k.away = k.now(), now, now.Sub(k.lost) // the store's clock may have been set
+			k.back, k.away = instant{k.now(), now}, now.Sub(k.missed.local)
 		}
 	}
 	k.doubt, k.silent = false, false
@@ -152,9 +156,9 @@ func (k *known) hear(now time.Time) {
 }
 
 // unanswered keeps why there is no answer. What was asked again before the store had rested is made up for.
-func (k *known) unanswered(a *answer, why error, slow bool, asked, began time.Time) {
+func (k *known) unanswered(a *answer, why error, slow bool, asked instant) {
 	now := time.Now()
-	took, owed := now.Sub(began), max(0, a.rested.Sub(began))
+	took, owed := now.Sub(asked.local), max(0, a.rested.Sub(asked.local))
 	rest := max(failedFor, 4*took+owed)
 	if a == &k.pulse {
 		rest = k.probeRest(took)
@@ -172,7 +176,7 @@ func (k *known) unanswered(a *answer, why error, slow bool, asked, began time.Ti
 		a.misses++
 	}
 	if k.unheard = now; !k.doubt {
-		k.doubt, k.missed, k.lost = true, asked, began
+		k.doubt, k.missed = true, asked
 	}
 }
 

@@ -22,7 +22,8 @@
 // state at all. Such pages have status 503. Where the locks are in a store of their own and only that does not answer, pages
 // of jobs are as they are, with status 200, and say since when the holders of locks are not known.
 //
-// A store that is slow is not taken to be silent. A page takes about five seconds at most. It asks what it can at the same time.
+// A store that is slow is not taken to be silent. A page takes about five seconds at most, besides what
+// Authorize takes. It asks what it can at the same time.
 // What has no answer by then is shown as it was known, as of its time and with status 200, and the page says that the store is
 // slow. If it was never known, the page says that there is no answer within five seconds yet, with status 503.
 //

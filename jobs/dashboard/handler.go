@@ -71,7 +71,8 @@ type dashboard struct {
 // "/jobs" or "GET /jobs", it leads to the path with one. So a single page can be mounted by its own path for POST only, such
 // as "POST /jobs/pause" beside "GET /jobs/".
 //
-// It starts no goroutine that outlives a request. It panics if cfg.TrustedOrigins has an entry that is not an origin.
+// It starts no goroutine that outlives a request, but for calls that a store does not end with their context. It panics if
+// cfg.TrustedOrigins has an entry that is not an origin.
 func Handler(s *jobs.Scheduler, cfg Config) http.Handler {
 	if s == nil {
 		panic("dashboard.Handler: it needs a Scheduler, from jobs.New")
@@ -80,6 +81,7 @@ func Handler(s *jobs.Scheduler, cfg Config) http.Handler {
 }
 
 func newDashboard(s scheduler, l locker, cfg Config) *dashboard {
+	l = boundedLocks{l}
 	d := &dashboard{jobs: s, locks: l, cfg: cfg.withDefaults(), cross: http.NewCrossOriginProtection(),
 		upcoming: jobs.Info.Upcoming, routes: newRoutes()}
 	d.known.now = func() time.Time { return s.Now().UTC() }
@@ -146,11 +148,7 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		asset.serve(w, r)
 		return
 	}
-	ends := time.Now().Add(storeTimeout)
-	ctx, cancel := context.WithDeadline(context.WithValue(r.Context(), pageEnd{}, ends), ends)
-	defer cancel()
-	q := &request{d: d, w: w, r: r.WithContext(ctx), ctx: ctx, name: name, now: d.jobs.Now().UTC(),
-		zone: readerZone(r)}
+	q := &request{d: d, w: w, r: r, ctx: r.Context(), name: name, now: d.jobs.Now().UTC(), zone: readerZone(r)}
 	v, err := q.serve(ok)
 	if err != nil {
 		v = q.failed(err)
@@ -158,6 +156,14 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if v != nil {
 		q.render(v)
 	}
+}
+
+// begin gives the page its time, from now on.
+func (q *request) begin() (end func()) {
+	ends := time.Now().Add(storeTimeout)
+	ctx, cancel := context.WithDeadline(context.WithValue(q.r.Context(), pageEnd{}, ends), ends)
+	q.r, q.ctx, q.now = q.r.WithContext(ctx), ctx, q.d.jobs.Now().UTC()
+	return cancel
 }
 
 // maxAddress is more than the longest key of a lock needs. A page repeats its address in many links.
@@ -170,6 +176,7 @@ func (q *request) serve(here bool) (*view, error) {
 	if err := q.authorize(rt.act); err != nil {
 		return nil, err
 	}
+	defer q.begin()()
 	if len(q.r.RequestURI) > maxAddress || len(q.r.URL.RawQuery) > maxAddress {
 		q.r.URL.RawQuery = ""
 		return nil, &problem{Status: http.StatusRequestURITooLong, Title: "The address is too long",

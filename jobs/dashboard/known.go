@@ -34,30 +34,47 @@ type known struct {
 	pulse   answer        // to the small question
 	doubt   bool          // the last question had no answer
 	silent  bool          // nor had the small question
-	missed  time.Time     // when the first of the questions was asked that last went without one, on the store's clock
-	lost    time.Time     // missed, on the local clock
+	missed  instant       // when the first of the questions was asked that last went without one
 	unheard time.Time     // when the last of them was given up
 	heard   time.Time     // when a question had an answer
 	took    time.Duration // how long the last small question took that had one, or any question before there was a small one
-	back    time.Time     // when the last silence ended, on the store's clock; zero: there was none, or nobody knows
-	ended   time.Time     // back, on the local clock
+	back    instant       // when the last silence ended; zero: there was none, or nobody knows
 	away    time.Duration // how long it was
+}
+
+// instant is a moment on the store's clock and on the local one. The store's may be set.
+type instant struct{ at, local time.Time }
+
+// leastSet is by how much a clock was set at least. The store's is known up to less than that.
+const leastSet = time.Second
+
+// onClock is an instant on the store's clock as that goes now.
+func (k *known) onClock(i instant) time.Time {
+	if i.at.IsZero() {
+		return time.Time{}
+	}
+	set := k.now().Sub(i.at) - time.Since(i.local)
+	if set.Abs() < leastSet {
+		return i.at
+	}
+	return i.at.Add(set)
 }
 
 // answer is what is known about one question. Its fields are guarded by known.mu.
 type answer struct {
 	value   any
-	no      error     // the store answered that there is no such thing
-	asked   time.Time // when value or no was asked for, on the store's clock; zero: there was no answer yet
-	partial error     // what parts of the store did not answer; nil: all that were asked did
-	failed  error     // why there is no newer answer; nil: there is none missing
-	slow    bool      // failed: for want of time, so that the store may yet answer
-	missed  time.Time // failed: when the first question was asked that had no answer, on the store's clock
-	misses  int       // failed: how many questions in a row had none
+	no      error   // the store answered that there is no such thing
+	asked   instant // when value or no was asked for; zero: there was no answer yet
+	partial error   // what parts of the store did not answer; nil: all that were asked did
+	failed  error   // why there is no newer answer; nil: there is none missing
+	slow    bool    // failed: for want of time, so that the store may yet answer
+	missed  instant // failed: when the first question was asked that had no answer
+	misses  int     // failed: how many questions in a row had none
 
-	// set by tell
+	// set by tell, on the store's clock
+	asOf  time.Time // asked
 	since time.Time // failed: from when on nothing is known
-	back  time.Time // when the store answered again after a silence, on its clock; zero: there was none lately
+	back  time.Time // when the store answered again after a silence; zero: there was none lately
 	away  time.Duration
 
 	took   time.Duration // how long the last question took, or a guess if it had no answer
@@ -127,21 +144,22 @@ func (k *known) late(a *answer, why error) answer {
 // tell returns a copy of what is known about a question. While the store is silent nothing is known from its last answer on.
 func (k *known) tell(a *answer) answer {
 	told := *a
-	if time.Since(k.ended) < backFor {
-		told.back, told.away = k.back, k.away
+	if time.Since(k.back.local) < backFor {
+		told.back, told.away = k.onClock(k.back), k.away
 	}
+	told.asOf = k.onClock(a.asked)
 	if k.silent {
 		if told.slow = false; told.failed == nil {
 			told.failed = k.pulse.failed
 		}
 	}
 	switch {
-	case !a.asked.IsZero():
-		told.since = a.asked
-	case !a.missed.IsZero():
-		told.since = a.missed
+	case !told.asOf.IsZero():
+		told.since = told.asOf
+	case a.missed != instant{}:
+		told.since = k.onClock(a.missed)
 	case k.doubt:
-		told.since = k.missed
+		told.since = k.onClock(k.missed)
 	default:
 		told.since = k.now()
 	}

@@ -91,7 +91,7 @@ func TestKnown_get_silentMeanwhile(t *testing.T) {
 		}
 		s.takes, s.down = 0, errors.New("connection refused")
 		k.get(t.Context(), "another", s.fetch)
-		if a := k.get(t.Context(), "q", s.fetch); a.failed == nil || a.value != 1 || !a.since.Equal(good.asked) {
+		if a := k.get(t.Context(), "q", s.fetch); a.failed == nil || a.value != 1 || !a.since.Equal(good.asOf) {
 			t.Errorf("%+v, want what was known and that it is of the past", a)
 		}
 		s.down = nil
@@ -117,12 +117,12 @@ func TestKnown_get_outage(t *testing.T) {
 		s.down = errors.New("connection refused")
 		for range 10 {
 			a := k.get(t.Context(), "q", s.fetch)
-			if a.failed == nil || a.value != 1 || !a.since.Equal(good.asked) || !a.asked.Equal(good.asked) {
-				t.Fatalf("while the store is away: %+v, want what was known at %s", a, good.asked)
+			if a.failed == nil || a.value != 1 || !a.since.Equal(good.asOf) || !a.asOf.Equal(good.asOf) {
+				t.Fatalf("while the store is away: %+v, want what was known at %s", a, good.asOf)
 			}
 			time.Sleep(time.Second)
 		}
-		if a := k.get(t.Context(), "another", s.fetch); a.failed == nil || !a.asked.IsZero() {
+		if a := k.get(t.Context(), "another", s.fetch); a.failed == nil || !a.asOf.IsZero() {
 			t.Errorf("what was never known is %+v", a)
 		}
 		if s.asked > 2 {
@@ -219,7 +219,7 @@ func TestKnown_get_leaving(t *testing.T) {
 		cancel()
 		short, cancelShort := context.WithTimeout(t.Context(), time.Second)
 		defer cancelShort()
-		if a := k.get(short, "q", s.fetch); !errors.Is(a.failed, context.DeadlineExceeded) || !a.asked.IsZero() {
+		if a := k.get(short, "q", s.fetch); !errors.Is(a.failed, context.DeadlineExceeded) || !a.asOf.IsZero() {
 			t.Errorf("who waits a second gets %+v", a)
 		}
 		if a := k.get(t.Context(), "q", s.fetch); a.failed != nil || s.asked != 1 {
@@ -273,4 +273,73 @@ func TestKnown_get_requestEnds(t *testing.T) {
 			t.Errorf("another request hears of an outage: %v, over since %s after %s", a.failed, a.back, a.away)
 		}
 	})
+}
+
+// A store comes and goes, and one question hangs meanwhile. When all is well it is soon asked again, however long that was so.
+func TestKnown_get_afterAStoreThatFlaps(t *testing.T) {
+	for _, lasts := range []time.Duration{time.Minute, time.Hour} {
+		t.Run(lasts.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, began := &store{takes: time.Hour}, time.Now()
+				k := s.known()
+				var busy time.Duration
+				look := func() answer {
+					s.down = nil
+					if at := time.Since(began); at < lasts && at%(12*time.Second) >= 9*time.Second {
+						s.down = errDown
+					}
+					if time.Since(began) > lasts+7*time.Second {
+						s.takes = 0
+					}
+					a := k.get(t.Context(), "q", func(ctx context.Context) (any, error) {
+						if s.down != nil {
+							return nil, s.down
+						}
+						asked := time.Now()
+						defer func() { busy += time.Since(asked) }()
+						return s.fetch(ctx)
+					})
+					k.get(t.Context(), "other", func(context.Context) (any, error) { return 1, s.down })
+					time.Sleep(time.Second / 2)
+					return a
+				}
+				for time.Since(began) < lasts+12*time.Second {
+					look()
+				}
+				if total := time.Since(began); busy > total/5+mostOwed {
+					t.Errorf("the store was busy with it for %s of %s", busy, total)
+				}
+				for well := time.Now(); look().failed != nil; {
+					if took := time.Since(well); took > 2*mostOwed {
+						t.Fatalf("all is well for %s, and it is not asked again", took)
+					}
+				}
+			})
+		})
+	}
+}
+
+// The store's clock is set back, and then it is slow or silent. What is shown is as old as it is.
+func TestKnown_get_clockSetBackBefore(t *testing.T) {
+	for name, probe := range map[string]error{"slow": nil, "silent": errDown} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, set := &store{}, time.Duration(0)
+				k := s.known()
+				k.now = func() time.Time { return time.Now().Add(set) }
+				began := time.Now()
+				k.get(t.Context(), "q", s.fetch)
+				k.get(t.Context(), "other", s.fetch)
+				set, s.takes = -time.Hour, time.Hour
+				k.probe = func(context.Context) error { return probe }
+				for range 10 {
+					time.Sleep(2 * time.Second)
+					a := k.get(t.Context(), "q", s.fetch)
+					if want := began.Add(set); a.failed == nil || !a.asOf.Equal(want) || !a.since.Equal(want) {
+						t.Errorf("after %s: as of %s, unknown since %s (%v); want %s", time.Since(began), a.asOf, a.since, a.failed, want)
+					}
+				}
+			})
+		})
+	}
 }

@@ -244,6 +244,7 @@ func TestHandler_storeGoesDown(t *testing.T) {
 			d.upcoming = func(jobs.Info, time.Time, int) []jobs.Upcoming { return f.upcoming }
 			before := parts(get(d, page).Body.String(), "content")
 			d.forget()
+			time.Sleep(40 * time.Second)
 			clock.now, f.down = noon.Add(40*time.Second), errDown
 			w := get(d, page)
 			expect(t, w, 503, "Unknown since 12:00:00 UTC <small>40 s ago</small>", "Greyed below is what was known then",

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func queryEscape(s string) string { return url.QueryEscape(s) }
@@ -277,4 +279,18 @@ func TestHandler_challenge(t *testing.T) {
 	if !strings.Contains(log.String(), "the session has ended") {
 		t.Errorf("logged %q", &log)
 	}
+}
+
+// What Authorize takes is not the store's.
+func TestHandler_authorizeSlowerThanAPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := busyFake()
+		h := f.serve(Config{Authorize: func(*http.Request) (User, error) {
+			time.Sleep(2 * storeTimeout)
+			return User{Name: "ada", Role: RoleViewer}, nil
+		}})
+		if w := get(h, "jobs"); w.Code != 200 || f.count("page") != 1 {
+			t.Errorf("status %d, asked %d times\n%s", w.Code, f.count("page"), w.Body)
+		}
+	})
 }

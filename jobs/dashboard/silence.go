@@ -41,7 +41,7 @@ func askOf[T any](q *request, k *known, what, question string, fetch func(contex
 	if a.partial != nil && a.failed == nil {
 		q.partial = partsProblem(q.text("error", a.partial.Error()))
 	}
-	none := a.asked.IsZero()
+	none := a.asOf.IsZero()
 	switch {
 	case errors.As(a.failed, new(*crash)):
 		return value, a.failed
@@ -49,11 +49,11 @@ func askOf[T any](q *request, k *known, what, question string, fetch func(contex
 		if !a.back.IsZero() {
 			q.back = &comeback{At: present.moment(a.back), Away: rough(a.away)}
 		}
-		q.asOf(a.asked)
+		q.asOf(a.asOf)
 		return value, a.no
 	case a.slow && !none && q.silence == nil:
 		q.late = lateProblem(what)
-		q.asOf(a.asked)
+		q.asOf(a.asOf)
 		return value, a.no
 	case q.silence == nil:
 		p := q.storeProblem(what, a.failed)
@@ -68,7 +68,7 @@ func askOf[T any](q *request, k *known, what, question string, fetch func(contex
 		q.asOf(a.since)
 		return value, q.silence
 	}
-	q.asOf(a.asked)
+	q.asOf(a.asOf)
 	return value, a.no
 }
 
@@ -110,13 +110,13 @@ func (q *request) aside(k *known, what, question string, fetch func(context.Cont
 				slog.Any("error", a.failed))
 		}
 		switch {
-		case a.failed != nil && (!a.slow || a.asked.IsZero()):
+		case a.failed != nil && (!a.slow || a.asOf.IsZero()):
 			a.value = nil
 			return a
 		case a.failed != nil:
 			q.late = lateProblem(what)
 		}
 	}
-	q.asOf(a.asked)
+	q.asOf(a.asOf)
 	return a
 }

@@ -1,0 +1,73 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgen/lockgen/internal/testsync"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// deaf is a cluster whose store of locks does not look at contexts.
+type deaf struct{ *fake }
+
+func (deaf) ListPage(context.Context, string, string, int) ([]lockrt.LockInfo, string, error) {
+	time.Sleep(13 * time.Second)
+	return nil, "", errors.New("i/o timeout")
+}
+
+// A page of locks takes about as long as any other, also with a client that ignores the end of a context.
+func TestHandler_deafStoreOfLocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := busyFake()
+		d := newDashboard(f, deaf{f}, Config{Logger: slog.New(slog.DiscardHandler)})
+		var tabs sync.WaitGroup
+		for range 3 {
+			tabs.Go(func() {
+				began := time.Now()
+				w := get(d, "locks")
+				if took := time.Since(began); took > storeTimeout+2*answerGrace || w.Code != 503 {
+					t.Errorf("status %d after %s", w.Code, took)
+				}
+			})
+		}
+		tabs.Wait()
+		time.Sleep(time.Minute) // until the client has ended what was given up
+	})
+}
+
+// broken is a cluster whose code panics where it is asked to act, or for the holder of a lock.
+type broken struct{ *fake }
+
+func (b broken) RunNow(context.Context, string, string) (string, error) {
+	_ = b.note("ran")
+	panic("broken code")
+}
+
+func (broken) Holder(context.Context, string) (lockrt.LockInfo, error) { panic("broken code") }
+
+// Whatever panics, there is a page that says so, and a line in the log.
+func TestHandler_panics(t *testing.T) {
+	var log testsync.Log
+	b := broken{busyFake()}
+	cfg := operator
+	cfg.Logger = log.Logger()
+	d := newDashboard(b, b, cfg)
+	if w := get(d, "break?key=job:index"); w.Code != 503 || !strings.Contains(w.Body.String(), "broken code") {
+		t.Errorf("the question whether to break a lock: status %d\n%s", w.Code, w.Body)
+	}
+	for range 2 {
+		if w := post(d, "run-now", "name", "index", onceField, "token"); w.Code != 503 || !strings.Contains(w.Body.String(), "may have happened or not") {
+			t.Errorf("an action: status %d\n%s", w.Code, w.Body)
+		}
+	}
+	if n := strings.Count(log.String(), `msg="dashboard action"`); len(b.done) != 1 || n != 1 {
+		t.Errorf("done %q, %d lines in the log:\n%s", b.done, n, log.String())
+	}
+}
