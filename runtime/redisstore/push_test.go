@@ -18,7 +18,7 @@ func (r *rig) newSession(cfg Config, change ...func(*lockrt.SessionConfig)) (*se
 	losses := make(chan string, 100)
 	sessCfg := lockrt.SessionConfig{
 		Namespace: "lock", Node: "node", Logger: slog.New(slog.DiscardHandler),
-		Lost: func(id string, _ error) { losses <- id },
+		Lost: func(id string, _ error) { testsync.Offer(losses, id) },
 	}
 	for _, f := range change {
 		f(&sessCfg)

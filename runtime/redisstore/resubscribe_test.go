@@ -28,7 +28,7 @@ func (r *rig) sessionHolding(ids ...string) (*session, <-chan string) {
 	}
 	opened, err := New(r.client, Config{}).Open(lockrt.SessionConfig{
 		Namespace: "lock", Node: "node", Logger: slog.New(slog.DiscardHandler),
-		Lost: func(id string, _ error) { losses <- id },
+		Lost: func(id string, _ error) { testsync.Offer(losses, id) },
 		Held: func() []lockrt.HeldLease { return held },
 	})
 	if err != nil {

@@ -197,7 +197,7 @@ var shareTests = map[string]func(*testing.T, *env){
 		b := e.sharer("b")
 		const many, listed = 120, 100
 		losses := make(chan string, 2*many)
-		a := e.sessionThat("a", func(id string, _ error) { losses <- id })
+		a := e.sessionThat("a", func(id string, _ error) { testsync.Offer(losses, id) })
 		for i := range many {
 			e.takeAs(a, permit(i, many))
 			e.believes(a, "k", permit(i, many).ID)

@@ -132,11 +132,11 @@ func (e *env) rounds(n int) int {
 	return n
 }
 
-// session opens a session whose losses arrive on the returned channel.
+// session opens a session whose losses arrive on the returned channel, as many as it has room for.
 func (e *env) session(node string) (lockrt.Session, <-chan loss) {
 	e.t.Helper()
 	losses := make(chan loss, 100)
-	return e.sessionThat(node, func(id string, reason error) { losses <- loss{id, reason} }), losses
+	return e.sessionThat(node, func(id string, reason error) { testsync.Offer(losses, loss{id, reason}) }), losses
 }
 
 // sessionThat opens a session with a SessionConfig.Lost.

@@ -58,7 +58,7 @@ type loss struct {
 func (e *engine) session(t *testing.T, node string) (lockrt.Session, <-chan loss) {
 	t.Helper()
 	losses := make(chan loss, 100)
-	return e.sessionThat(t, node, func(id string, reason error) { losses <- loss{id, reason} }), losses
+	return e.sessionThat(t, node, func(id string, reason error) { testsync.Offer(losses, loss{id, reason}) }), losses
 }
 
 // sessionThat opens a session with a SessionConfig.Lost.
