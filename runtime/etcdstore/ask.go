@@ -17,10 +17,11 @@ import (
 // question is one request of an Acquire that may put a contender.
 type question struct {
 	req   lockrt.Request
-	me    string // the key of its contender
-	class *class // has it as a user; nil: it has not come so far
-	doubt int64  // the generation of an attempt that had no answer, and may still come; 0: all had
-	heard bool   // one of its writes has had an answer
+	bound time.Duration // within which it is to be answered, callTime at the most
+	me    string        // the key of its contender
+	class *class        // has it as a user; nil: it has not come so far
+	doubt int64         // the generation of an attempt that had no answer, and may still come; 0: all had
+	heard bool          // one of its writes has had an answer
 
 	put  entry  // the value of the contender that it puts,
 	text string // and how that is written
@@ -67,7 +68,7 @@ func (a answer) granted() bool {
 func (s *session) ask(
 	ctx context.Context, req lockrt.Request, bound time.Duration, doubt int64,
 ) (*question, answer, error) {
-	q := &question{req: req, me: s.contender(req.Key, req.ID), doubt: doubt}
+	q := &question{req: req, bound: bound, me: s.contender(req.Key, req.ID), doubt: doubt}
 	began := time.Now()
 	limited, cancel := bounded(ctx)
 	defer cancel()
@@ -162,11 +163,11 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 		lock: lock, rank: q.rank(), ifs: []etcd.Cmp{s.guard(a.ground), free},
 		thens: []etcd.Op{etcd.OpPut(me, q.text, etcd.WithLease(q.class.id))},
 	}
-	behind := s.crowdBefore(lock, q.req)
-	if behind == nil {
+	before := s.crowdBefore(q, lock)
+	if before == nil {
 		take.thens = append(take.thens, etcd.OpGet(lock, first...))
 	} else {
-		take.thens = append(take.thens, etcd.OpGet(string(behind.head.Key)))
+		take.thens = append(take.thens, etcd.OpGet(string(before.head.Key)))
 	}
 	r, unanswered, err := again(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.commit(ctx, &s.takes, take)
@@ -182,10 +183,10 @@ func (s *session) askOnce(ctx context.Context, q *question, a *answer) (done boo
 		return s.askWhy(ctx, q, a)
 	}
 	a.rev = r.Header.Revision
-	if behind == nil {
+	if before == nil {
 		a.read(r.Responses)
 	} else {
-		s.readBehind(ctx, lock, behind, r.Responses[1].GetResponseRange().GetKvs(), a)
+		a.readBehind(before, r.Responses[1].GetResponseRange().GetKvs())
 	}
 	a.mine = made(me, q.text, a.rev, q.class)
 	return true, nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
 // listingLine is a fakeLine on which listings of whole queues have a fate of their own.
@@ -130,33 +131,41 @@ func (c *crowdTest) leave(all []context.CancelFunc) {
 	time.Sleep(time.Second) // they are taken out of the queue in the background
 }
 
-// A crowd was there a moment ago, and the lock is free. Who comes now gets it, if there is time for one answer.
+// A crowd was there a moment ago, and the lock is free. Who comes now gets it, if there is time for one answer, also where the
+// crowd could not be listed any more.
 func TestAcquire_behindAFormerCrowd(t *testing.T) {
-	for _, trip := range []time.Duration{2 * time.Millisecond, 30 * time.Millisecond} {
-		for _, wait := range []time.Duration{time.Millisecond, 50 * time.Millisecond, longWait, time.Minute} {
-			t.Run(fmt.Sprint(trip, wait), func(t *testing.T) {
-				inCrowdTest(t, func(c *crowdTest) {
-					a, line := c.session("a")
-					b, _ := c.session("b")
-					c.held(b)
-					c.leave(c.waits(a, 80, nil))
-					if _, known := a.queues.Last(a.space.lock("k")); !known {
-						t.Error("there was no crowd")
-					}
-					c.free(b)
-					line.set("slow", func() fate { return fate{there: trip / 2, back: trip / 2} })
-					for i := range 10 {
-						id := fmt.Sprint("x", i)
-						if err := takes(context.Background(), a, id, wait); err != nil {
-							t.Errorf("the lock is free, and try %d fails: %v", i, err)
-							return
+	for _, trip := range []time.Duration{2 * time.Millisecond, 30 * time.Millisecond, 450 * time.Millisecond, 900 * time.Millisecond} {
+		for _, wait := range []time.Duration{0, time.Millisecond, 50 * time.Millisecond, time.Second, 5 * time.Second, time.Minute} {
+			for _, listed := range []bool{true, false} {
+				if 0 < wait && wait < trip && waits.Grace < trip {
+					continue
+				}
+				t.Run(fmt.Sprint(trip, wait, listed), func(t *testing.T) {
+					inCrowdTest(t, func(c *crowdTest) {
+						a, line := c.session("a")
+						b, _ := c.session("b")
+						line.fate = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+						c.held(b)
+						c.leave(c.waits(a, 80, nil))
+						if _, known := a.queues.Last(a.space.lock("k")); !known {
+							t.Error("there was no crowd")
 						}
-						if err := gives(a, id); err != nil {
-							t.Error(err)
+						c.free(b)
+						line.set("slow", func() fate { return fate{there: trip / 2, back: trip / 2} })
+						line.on.Store(!listed)
+						for i := range 10 {
+							id := fmt.Sprint("x", i)
+							if err := takes(context.Background(), a, id, wait); err != nil {
+								t.Errorf("the lock is free, and try %d fails: %v", i, err)
+								return
+							}
+							if err := gives(a, id); err != nil {
+								t.Error(err)
+							}
 						}
-					}
+					})
 				})
-			})
+			}
 		}
 	}
 }
@@ -183,7 +192,7 @@ func TestAcquire_inACrowdNamesTheHolder(t *testing.T) {
 		c.free(b)
 		for range 4 {
 			time.Sleep(time.Second)
-			for _, wait := range []time.Duration{0, time.Millisecond, 2 * time.Millisecond, 50 * time.Millisecond, longWait} {
+			for _, wait := range []time.Duration{0, time.Millisecond, 2 * time.Millisecond, 50 * time.Millisecond, time.Second} {
 				err := takes(context.Background(), a, fmt.Sprint("x", wait), wait)
 				if busy, ok := errors.AsType[*lockrt.BusyError](err); !ok || busy.Holder != "second" {
 					t.Errorf("wait %s: %v, want that second holds it", wait, err)
@@ -198,7 +207,7 @@ func TestAcquire_inACrowdNamesTheHolder(t *testing.T) {
 // Those before one of a crowd leave, the last one first, as fast as it can look. etcd answers, so it is not told that etcd is
 // silent.
 func TestAcquire_inACrowdThatLeavesFromTheBack(t *testing.T) {
-	for _, half := range []time.Duration{50 * time.Millisecond, 150 * time.Millisecond, 250 * time.Millisecond} {
+	for _, half := range []time.Duration{50 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond} {
 		t.Run(half.String(), func(t *testing.T) {
 			inCrowdTest(t, func(c *crowdTest) {
 				a, line := c.session("a")

@@ -157,7 +157,7 @@ func (w *waiting) join(ctx context.Context, doubt int64) error {
 		return err
 	}
 	w.before, w.anyone, w.called, w.moved, w.heard = nil, false, false, false, false
-	if a.all == 2 && !a.granted() && !a.shares && !entryOf(a.head).shared() { // the holder and this one
+	if a.all == 2 && a.head != nil && !a.granted() && !a.shares && !entryOf(a.head).shared() { // the holder and this one
 		w.before = a.head
 	}
 	if !a.granted() { // who has it may have to be asked
