@@ -53,9 +53,8 @@ func confirm(a *action) func(*request) (*view, error) {
 
 // ask shows the question, with what went wrong the last time.
 func (q *request) ask(a *action, target, reason string, wrong *problem) (*view, error) {
-	var question *question
-	err := caught(func() (err error) { question, err = a.explain(q, target); return err })
-	if err != nil && wrong != nil {
+	question, err := a.explain(q, target)
+	if err != nil && wrong != nil && !errors.As(err, new(*crash)) {
 		return nil, wrong
 	}
 	if err != nil {

@@ -121,7 +121,7 @@ func (k *known) answered(a *answer, value any, no error, asked instant) {
 	if a == &k.pulse || k.pulse.asked.at.IsZero() {
 		k.took = a.took
 	}
-	a.rested = later(a.rested, now.Add(4*a.took))
+	a.rests(asked.local, a.took)
 	if a.until = now.Add(max(freshFor, 4*a.took)); a.stale {
 		a.until = now
 	}
@@ -129,6 +129,14 @@ func (k *known) answered(a *answer, value any, no error, asked instant) {
 
 // mostOwed is how long a question may still have to rest when it is asked early.
 const mostOwed = 4 * storeTimeout
+
+func (a *answer) mayBeEarly(now time.Time) bool { return a.rested.Sub(now) <= mostOwed }
+
+// rests lets a question rest that was asked then, so that the store is asked for a fifth of the time. What was asked before it
+// had rested is made up for.
+func (a *answer) rests(asked time.Time, took time.Duration) {
+	a.rested = later(a.rested, asked).Add(5 * took)
+}
 
 // hear notes that the store answers. After a silence all is asked again soon, but for what has been asked early before and has
 // had no answer then, and does not wait long. Without a silence it was the question that had no answer, and one that has failed
@@ -139,7 +147,7 @@ func (k *known) hear(now time.Time) {
 		return
 	}
 	for _, a := range k.answers {
-		if k.silent && a.rested.Sub(now) <= mostOwed || a.misses == 1 {
+		if (k.silent || a.misses == 1) && a.mayBeEarly(now) {
 			a.until = time.Time{}
 		}
 		if k.silent && a.failed != nil {
@@ -155,16 +163,17 @@ func (k *known) hear(now time.Time) {
 	k.pulse.failed, k.pulse.misses, k.pulse.until = nil, 0, time.Time{}
 }
 
-// unanswered keeps why there is no answer. What was asked again before the store had rested is made up for.
+// unanswered keeps why there is no answer.
 func (k *known) unanswered(a *answer, why error, slow bool, asked instant) {
 	now := time.Now()
-	took, owed := now.Sub(asked.local), max(0, a.rested.Sub(asked.local))
-	rest := max(failedFor, 4*took+owed)
+	took, owed := now.Sub(asked.local), a.rested.After(asked.local)
 	if a == &k.pulse {
-		rest = k.probeRest(took)
+		a.rested = now.Add(k.probeRest(took))
+	} else {
+		a.rests(asked.local, took)
+		a.rested = later(a.rested, now.Add(failedFor))
 	}
-	a.until = now.Add(rest)
-	a.rested = a.until
+	a.until = a.rested
 	if a.failed == nil {
 		a.missed = asked
 	}
@@ -172,7 +181,7 @@ func (k *known) unanswered(a *answer, why error, slow bool, asked instant) {
 	if a != &k.pulse {
 		a.took = took * 3 / 2 // and more, for all that is known
 	}
-	if a.misses++; owed > 0 {
+	if a.misses++; owed {
 		a.misses++
 	}
 	if k.unheard = now; !k.doubt {
@@ -183,7 +192,8 @@ func (k *known) unanswered(a *answer, why error, slow bool, asked instant) {
 // crashed lets what crashed rest. If it was the small question, the others find out whether the store answers.
 func (k *known) crashed(a *answer, why error, began time.Time) {
 	now := time.Now()
-	a.rested = later(a.rested, now.Add(max(failedFor, 4*now.Sub(began))))
+	a.rests(began, now.Sub(began))
+	a.rested = later(a.rested, now.Add(failedFor))
 	a.until = a.rested
 	a.failed, a.slow, a.misses = why, false, 0
 	if a == &k.pulse {

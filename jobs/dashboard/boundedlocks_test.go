@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,6 +44,34 @@ func TestHandler_deafStoreOfLocks(t *testing.T) {
 	})
 }
 
+// With a client whose calls never end, only some of them are begun. When they have ended all is well.
+func TestBoundedLocks_callsThatNeverEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun atomic.Int64
+		end := make(chan struct{})
+		b := boundedLocks{out: new(atomic.Int64)}
+		call := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := within(ctx, b, func() (struct{}, error) { begun.Add(1); <-end; return struct{}{}, nil })
+			return err
+		}
+		for range 3 * mostOut {
+			if err := call(); err == nil {
+				t.Error("a call has ended")
+			}
+		}
+		if n := begun.Load(); n != mostOut {
+			t.Errorf("%d calls were begun, want %d", n, mostOut)
+		}
+		close(end)
+		synctest.Wait()
+		if err := call(); err != nil || b.out.Load() != 0 {
+			t.Errorf("afterwards: %v, and %d are said to go on", err, b.out.Load())
+		}
+	})
+}
+
 // broken is a cluster whose code panics where it is asked to act, or for the holder of a lock.
 type broken struct{ *fake }
 
@@ -59,8 +89,14 @@ func TestHandler_panics(t *testing.T) {
 	cfg := operator
 	cfg.Logger = log.Logger()
 	d := newDashboard(b, b, cfg)
-	if w := get(d, "break?key=job:index"); w.Code != 503 || !strings.Contains(w.Body.String(), "broken code") {
+	if w := get(d, "break?key=job:index"); w.Code != 500 || !strings.Contains(w.Body.String(), "broken code") {
 		t.Errorf("the question whether to break a lock: status %d\n%s", w.Code, w.Body)
+	}
+	if w := post(d, "break", "key", "job:index"); w.Code != 500 || !strings.Contains(w.Body.String(), "broken code") {
+		t.Errorf("a form without a reason: status %d\n%s", w.Code, w.Body)
+	}
+	if n := strings.Count(log.String(), `msg="dashboard page failed"`); n != 2 {
+		t.Errorf("%d lines in the log:\n%s", n, log.String())
 	}
 	for range 2 {
 		if w := post(d, "run-now", "name", "index", onceField, "token"); w.Code != 503 || !strings.Contains(w.Body.String(), "may have happened or not") {
@@ -70,4 +106,20 @@ func TestHandler_panics(t *testing.T) {
 	if n := strings.Count(log.String(), `msg="dashboard action"`); len(b.done) != 1 || n != 1 {
 		t.Errorf("done %q, %d lines in the log:\n%s", b.done, n, log.String())
 	}
+	d.cfg.Redact = func(string, string) string { panic("no rules") }
+	if w := get(d, "job?name=report"); w.Code != 200 || strings.Contains(w.Body.String(), "refused") ||
+		!strings.Contains(w.Body.String(), "(hidden)") {
+		t.Errorf("Redact panics: status %d\n%s", w.Code, w.Body)
+	}
+	d.cfg.Authorize = func(*http.Request) (User, error) { panic("no session") }
+	if w := get(d, "jobs"); w.Code != 403 || strings.Contains(w.Body.String(), "report") {
+		t.Errorf("Authorize panics: status %d\n%s", w.Code, w.Body)
+	}
+	d.cfg.Authorize = func(*http.Request) (User, error) { panic(http.ErrAbortHandler) }
+	defer func() {
+		if recover() != http.ErrAbortHandler {
+			t.Error("a request that is to be aborted is not")
+		}
+	}()
+	get(d, "jobs")
 }

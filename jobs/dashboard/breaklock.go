@@ -18,6 +18,8 @@ var breakLock = &action{
 		switch lease := q.r.FormValue("lease"); {
 		case errors.Is(err, lockrt.ErrNotHeld), errors.Is(err, lockrt.ErrKey):
 			return nil, q.problemOf("break", quote(key), err)
+		case errors.As(err, new(*crash)):
+			return nil, err
 		case err != nil:
 			return nil, q.storeProblem("the holder of lock "+quote(key), err)
 		case lease != "":

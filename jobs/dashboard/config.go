@@ -22,7 +22,7 @@ type Config struct {
 	// Title is the heading of every page, such as the name of the cluster. Defaults to "Jobs".
 	Title string
 	// Redact is called with every text that jobs or people have written, and returns the text that may be shown. Field
-	// is "error", "reason" or "payload". Defaults to showing all.
+	// is "error", "reason" or "payload". A text for which it panics is hidden. Defaults to showing all.
 	Redact func(field, value string) string
 	// Logger receives every action with its user, every refused request (see Challenge for the one exception), and pages
 	// that could not be rendered. Defaults to slog.Default().

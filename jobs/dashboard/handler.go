@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockgen/lockgen/jobs"
@@ -81,7 +82,7 @@ func Handler(s *jobs.Scheduler, cfg Config) http.Handler {
 }
 
 func newDashboard(s scheduler, l locker, cfg Config) *dashboard {
-	l = boundedLocks{l}
+	l = boundedLocks{l, new(atomic.Int64)}
 	d := &dashboard{jobs: s, locks: l, cfg: cfg.withDefaults(), cross: http.NewCrossOriginProtection(),
 		upcoming: jobs.Info.Upcoming, routes: newRoutes()}
 	d.known.now = func() time.Time { return s.Now().UTC() }
@@ -148,8 +149,11 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		asset.serve(w, r)
 		return
 	}
-	q := &request{d: d, w: w, r: r, ctx: r.Context(), name: name, now: d.jobs.Now().UTC(), zone: readerZone(r)}
-	v, err := q.serve(ok)
+	q := &request{d: d, w: w, r: r, ctx: r.Context(), name: name, zone: readerZone(r)}
+	q.asOfPresent()
+	var v *view
+	err := caught(func() (err error) { v, err = q.serve(ok); return err })
+	abort(err)
 	if err != nil {
 		v = q.failed(err)
 	}
@@ -162,8 +166,14 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (q *request) begin() (end func()) {
 	ends := time.Now().Add(storeTimeout)
 	ctx, cancel := context.WithDeadline(context.WithValue(q.r.Context(), pageEnd{}, ends), ends)
-	q.r, q.ctx, q.now = q.r.WithContext(ctx), ctx, q.d.jobs.Now().UTC()
+	q.r, q.ctx = q.r.WithContext(ctx), ctx
+	q.asOfPresent()
 	return cancel
+}
+
+func (q *request) asOfPresent() {
+	q.asked, q.now = time.Now(), q.d.jobs.Now().UTC()
+	q.made = q.now
 }
 
 // maxAddress is more than the longest key of a lock needs. A page repeats its address in many links.

@@ -343,3 +343,45 @@ func TestKnown_get_clockSetBackBefore(t *testing.T) {
 		})
 	}
 }
+
+// One question hangs, and operators act meanwhile, or it is answered after nearly as long in turn. It takes a fifth of the time,
+// and is soon asked again when all is well.
+func TestKnown_get_paysForWhatWasAskedEarly(t *testing.T) {
+	for name, takes := range map[string][]time.Duration{"hangs": {time.Hour}, "hangs and is slow in turn": {time.Hour, 4600 * time.Millisecond}} {
+		for _, acts := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, acts), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &store{}
+					k := s.known()
+					var busy time.Duration
+					const lasts = time.Hour
+					began, n := time.Now(), 0
+					for time.Since(began) < lasts {
+						k.get(t.Context(), "q", func(ctx context.Context) (any, error) {
+							asked := time.Now()
+							defer func() { busy += time.Since(asked) }()
+							s.takes = takes[s.asked%len(takes)]
+							return s.fetch(ctx)
+						})
+						if n++; acts && n%20 == 0 {
+							k.forget()
+						}
+						time.Sleep(time.Second / 2)
+					}
+					if total := time.Since(began); busy > total/5+mostOwed {
+						t.Errorf("the store was busy with it for %s of %s", busy, total)
+					}
+					for well := time.Now(); ; time.Sleep(time.Second / 2) {
+						s.takes = 0
+						if a := k.get(t.Context(), "q", s.fetch); a.failed == nil && time.Since(a.asked.local) < time.Second {
+							break
+						}
+						if took := time.Since(well); took > 2*mostOwed+storeTimeout {
+							t.Fatalf("all is well for %s, and it is not asked again", took)
+						}
+					}
+				})
+			})
+		}
+	}
+}

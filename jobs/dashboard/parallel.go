@@ -2,8 +2,10 @@ package dashboard
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"sync"
 )
@@ -37,6 +39,13 @@ func (c *crash) Error() string { return fmt.Sprint("panic: ", c.value) }
 
 // LogValue implements slog.LogValuer: pages do not show the stack, and the log does.
 func (c *crash) LogValue() slog.Value { return slog.StringValue(c.Error() + "\n" + c.stack) }
+
+// abort panics again if an error is of a panic that was to abort the request.
+func abort(err error) {
+	if c := (*crash)(nil); errors.As(err, &c) && c.value == http.ErrAbortHandler {
+		panic(c.value)
+	}
+}
 
 // caught returns the panic of a function as its error. A panic in a goroutine would end the process.
 func caught(do func() error) (err error) {

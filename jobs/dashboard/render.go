@@ -39,9 +39,11 @@ type request struct {
 	ctx  context.Context // ends after storeTimeout
 	name string          // of the page
 	user User
-	now  time.Time // on the store's clock; what the page shows is as of then
 
-	mu      sync.Mutex     // guards all below, and now, while questions are asked at the same time
+	mu      sync.Mutex     // guards all below, while questions are asked at the same time
+	now     time.Time      // what the page shows is as of then, on the store's clock as that was set then
+	made    time.Time      // now, on the store's clock as it is set at present
+	asked   time.Time      // now, on the local clock
 	silence *silence       // the store does not answer; nil: it does
 	partial *problem       // parts of the store do not answer; nil: all do that were asked
 	late    *problem       // answers are older than they should be; nil: none is
@@ -86,7 +88,7 @@ const liveHeader = "Dashboard-Live"
 func (q *request) render(v *view) {
 	v.Site, v.User, v.Node = q.d.cfg.Title, q.user, q.d.locks.Node()
 	v.ReadOnly, v.Operator = q.d.cfg.Authorize == nil, q.operator()
-	v.Theme, v.Now = q.theme(), q.moment(q.now)
+	v.Theme, v.Now = q.theme(), q.moment(q.made)
 	v.Space, v.Silence, v.Back = q.d.locks.Namespace(), q.silence, q.back
 	if q.silence != nil {
 		q.late = nil
@@ -157,10 +159,15 @@ func breakable(name string) template.HTML {
 	return template.HTML(out.String())
 }
 
-// text is what may be shown of a text that a job or a person wrote.
-func (q *request) text(field, value string) string {
+// text is what may be shown of a text that a job or a person wrote: nothing, if that cannot be told.
+func (q *request) text(field, value string) (shown string) {
 	if value == "" {
 		return ""
 	}
-	return q.d.cfg.Redact(field, value)
+	if err := caught(func() error { shown = q.d.cfg.Redact(field, value); return nil }); err != nil {
+		q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelError, "dashboard text hidden: Redact failed", slog.String("page", q.name),
+			slog.String("field", field), slog.Any("error", err))
+		return "(hidden)"
+	}
+	return shown
 }

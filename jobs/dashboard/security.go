@@ -63,7 +63,9 @@ func (q *request) authorize(act bool) error {
 		q.user.Role = RoleViewer
 		return nil
 	}
-	user, err := q.d.cfg.Authorize(q.r)
+	var user User
+	err := caught(func() (err error) { user, err = q.d.cfg.Authorize(q.r); return err })
+	abort(err)
 	if err == nil && user.Role != RoleViewer && user.Role != RoleOperator {
 		err = errors.New("Authorize returned the role " + quote(string(user.Role)) + ", which is none")
 	}

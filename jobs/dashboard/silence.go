@@ -49,11 +49,11 @@ func askOf[T any](q *request, k *known, what, question string, fetch func(contex
 		if !a.back.IsZero() {
 			q.back = &comeback{At: present.moment(a.back), Away: rough(a.away)}
 		}
-		q.asOf(a.asOf)
+		q.asOf(a)
 		return value, a.no
 	case a.slow && !none && q.silence == nil:
 		q.late = lateProblem(what)
-		q.asOf(a.asOf)
+		q.asOf(a)
 		return value, a.no
 	case q.silence == nil:
 		p := q.storeProblem(what, a.failed)
@@ -65,10 +65,12 @@ func askOf[T any](q *request, k *known, what, question string, fetch func(contex
 	}
 	if none {
 		q.silence.Known = false
-		q.asOf(a.since)
+		if a.since.Before(q.made) {
+			q.made = a.since
+		}
 		return value, q.silence
 	}
-	q.asOf(a.asOf)
+	q.asOf(a)
 	return value, a.no
 }
 
@@ -87,10 +89,10 @@ func (q *request) answer(k *known, question string, fetch func(context.Context) 
 	return a
 }
 
-// asOf notes that the page shows an answer to what was asked then.
-func (q *request) asOf(asked time.Time) {
-	if !asked.IsZero() && asked.Before(q.now) {
-		q.now = asked
+// asOf notes that the page shows an answer. Times in it are on the store's clock as that was set then.
+func (q *request) asOf(a answer) {
+	if !a.asOf.IsZero() && a.asked.local.Before(q.asked) {
+		q.asked, q.now, q.made = a.asked.local, a.asked.at, a.asOf
 	}
 }
 
@@ -117,6 +119,6 @@ func (q *request) aside(k *known, what, question string, fetch func(context.Cont
 			q.late = lateProblem(what)
 		}
 	}
-	q.asOf(a.asOf)
+	q.asOf(a)
 	return a
 }

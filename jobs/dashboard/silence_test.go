@@ -111,3 +111,50 @@ func TestHandler_locksSilent(t *testing.T) {
 		expect(t, get(d, "locks"), 200, "order:42", "The store answers again")
 	})
 }
+
+// setClock is a cluster whose nodes live, and whose store's clock is set.
+type setClock struct {
+	*lagging
+	set time.Duration
+}
+
+func (c *setClock) Now() time.Time { return time.Now().Add(c.set) }
+
+func (c *setClock) Nodes(ctx context.Context) ([]jobs.Node, error) {
+	return lagged(c.lagging, ctx, "nodes", func() ([]jobs.Node, error) {
+		return []jobs.Node{{Name: "node-1", Session: "s", Heartbeat: c.Now(), Started: c.Now()}}, nil
+	})
+}
+
+// While a page shows what was known before the store's clock was set, that is as old as it is, and so are the times in it.
+func TestHandler_clockSet(t *testing.T) {
+	for _, set := range []time.Duration{-time.Hour, -20 * time.Second, 20 * time.Second, time.Hour} {
+		for _, lag := range []time.Duration{10 * time.Millisecond, 2 * time.Second, time.Hour} {
+			synctest.Test(t, func(t *testing.T) {
+				l, _ := newLagging(10 * time.Millisecond)
+				c := &setClock{lagging: l}
+				d := newDashboard(c, l, Config{Logger: slog.New(slog.DiscardHandler)})
+				d.upcoming = func(jobs.Info, time.Time, int) []jobs.Upcoming { return nil }
+				get(d, "")
+				began := time.Now()
+				c.set = set
+				l.set(lag)
+				for time.Since(began) < 20*time.Second {
+					body := get(d, "").Body.String()
+					if strings.Contains(body, ">silent<") {
+						t.Errorf("set by %s, lag %s, after %s: a node that lives is called silent", set, lag, time.Since(began))
+						return
+					}
+					_, made, _ := strings.Cut(body, `id="made" data-live>`)
+					_, made, _ = strings.Cut(made, `datetime="`)
+					made, _, _ = strings.Cut(made, `"`)
+					at, err := time.Parse(time.RFC3339Nano, made)
+					if age := c.Now().Sub(at); err != nil || age < -time.Second || age > time.Since(began)+time.Second {
+						t.Errorf("set by %s, lag %s, after %s: the page is of %s, %s ago (%v)", set, lag, time.Since(began), made, age, err)
+					}
+					time.Sleep(time.Second)
+				}
+			})
+		}
+	}
+}
