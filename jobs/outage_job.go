@@ -23,6 +23,7 @@ type jobFailure struct {
 	named     bool      // the job is to blame, see culprit
 	namedAt   time.Time // when that was found
 	logged    bool      // the log has been told so
+	told      time.Time // since when it has failed, as the log was told
 	answered  time.Time // when the part has answered, whatever it said; zero: not since
 	shaky     bool      // it has failed again after that
 }
@@ -75,7 +76,7 @@ func (o *outage) heardEach(part int, what purpose, verdicts []verdict) (away boo
 				f.named, f.namedAt = true, now
 			}
 			if !f.logged && of.mayLog(at) {
-				f.logged = true
+				f.logged, f.told = true, f.since
 				say = append(say, func() { o.failsFor(at, v.err) })
 			}
 		case theStore:
@@ -193,7 +194,10 @@ func (of *partJobs) note(at jobPurpose, err error, now time.Time) *jobFailure {
 	f, locked := of.failures[at], isPutOff(err)
 	// What the part has answered since, or what was locked, is no reason to blame the job.
 	if f == nil || !f.named && (f.locked && !locked || !f.locked && !f.answered.IsZero()) {
-		f = &jobFailure{since: now, logged: f != nil && f.logged}
+		told := f
+		if f = (&jobFailure{since: now}); told != nil {
+			f.logged, f.told = told.logged, told.told
+		}
 		if of.failures == nil {
 			of.failures = make(map[jobPurpose]*jobFailure)
 		}
@@ -273,7 +277,7 @@ func (o *outage) failsFor(at jobPurpose, err error) {
 
 func (o *outage) servesAgain(at jobPurpose, f *jobFailure, now time.Time) {
 	o.log.LogAttrs(context.Background(), slog.LevelInfo, o.store+" does not fail for this job any more",
-		append(at.attrs(), slog.Duration("after", f.at.Sub(f.since)))...)
+		append(at.attrs(), slog.Duration("after", f.at.Sub(f.told)))...)
 }
 
 func (at jobPurpose) attrs() []slog.Attr {

@@ -59,7 +59,7 @@ func TestOutage_logsTheEndOfAJobThatWasInAnOutage(t *testing.T) {
 				o.heardEach(0, starting, []verdict{{job: "j0", err: refused}})
 			} else {
 				for i := range 3 {
-					v := verdict{job: fmt.Sprint("j", i), done: s >= 60}
+					v := verdict{job: fmt.Sprint("j", i), done: s >= 60 && (s != 65 || i > 0)} // it fails once more
 					if !v.done {
 						v.err = refused
 					}
@@ -73,6 +73,10 @@ func TestOutage_logsTheEndOfAJobThatWasInAnOutage(t *testing.T) {
 		}
 		if wrong := unpaired(log.String()); len(wrong) > 0 {
 			t.Errorf("%q\n%s", wrong, log.String())
+		}
+		_, end, _ := strings.Cut(log.String(), "does not fail for this job")
+		if after := field(end, "after="); after != "1m5s" {
+			t.Errorf("the job has failed for %s, want 1m5s\n%s", after, log.String())
 		}
 	})
 }

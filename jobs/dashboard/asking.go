@@ -92,6 +92,7 @@ func (k *known) fetch(ctx context.Context, a *answer, left time.Duration, fetch 
 		defer k.mu.Lock()
 		err = caught(func() (err error) { value, err = fetch(ctx); return err })
 	}()
+	asked.at = k.onClock(asked)      // it may have been learnt with the answer that the clock was set
 	if errors.As(err, new(*crash)) { // that says nothing of the store
 		k.crashed(a, err, asked.local)
 		return
@@ -121,33 +122,33 @@ func (k *known) answered(a *answer, value any, no error, asked instant) {
 	if a == &k.pulse || k.pulse.asked.at.IsZero() {
 		k.took = a.took
 	}
-	a.rests(asked.local, a.took)
-	if a.until = now.Add(max(freshFor, 4*a.took)); a.stale {
+	rest := 4 * a.took
+	owed := a.rests(asked.local, a.took)
+	if a.until = now.Add(max(freshFor, rest) + min(rest, owed/4)); a.stale { // it pays bit by bit
 		a.until = now
 	}
 }
 
-// mostOwed is how long a question may still have to rest when it is asked early.
+// mostOwed is the most that a question owes, and the longest that it may have to rest yet when it is asked early.
 const mostOwed = 4 * storeTimeout
 
-func (a *answer) mayBeEarly(now time.Time) bool { return a.rested.Sub(now) <= mostOwed }
-
-// rests lets a question rest that was asked then, so that the store is asked for a fifth of the time. What was asked before it
-// had rested is made up for.
-func (a *answer) rests(asked time.Time, took time.Duration) {
-	a.rested = later(a.rested, asked).Add(5 * took)
+// rests lets a question rest that was asked then, so that the store is asked for a fifth of the time. It returns what is owed: as
+// much as it was asked before it had rested.
+func (a *answer) rests(asked time.Time, took time.Duration) (owed time.Duration) {
+	owed = min(max(a.rested.Sub(asked), 0), mostOwed)
+	a.rested = asked.Add(owed + 5*took)
+	return owed
 }
 
-// hear notes that the store answers. After a silence all is asked again soon, but for what has been asked early before and has
-// had no answer then, and does not wait long. Without a silence it was the question that had no answer, and one that has failed
-// once is asked again soon.
+// hear notes that the store answers. After a silence all is asked again soon. Otherwise it was the question that had no answer,
+// and one that has failed once is asked again soon. What owes much was asked early before, in vain.
 func (k *known) hear(now time.Time) {
 	k.heard = now
 	if !k.doubt {
 		return
 	}
 	for _, a := range k.answers {
-		if (k.silent || a.misses == 1) && a.mayBeEarly(now) {
+		if (k.silent || a.misses == 1) && a.rested.Sub(now) <= mostOwed {
 			a.until = time.Time{}
 		}
 		if k.silent && a.failed != nil {
@@ -166,11 +167,11 @@ func (k *known) hear(now time.Time) {
 // unanswered keeps why there is no answer.
 func (k *known) unanswered(a *answer, why error, slow bool, asked instant) {
 	now := time.Now()
-	took, owed := now.Sub(asked.local), a.rested.After(asked.local)
+	took, owed := now.Sub(asked.local), time.Duration(0)
 	if a == &k.pulse {
 		a.rested = now.Add(k.probeRest(took))
 	} else {
-		a.rests(asked.local, took)
+		owed = a.rests(asked.local, took)
 		a.rested = later(a.rested, now.Add(failedFor))
 	}
 	a.until = a.rested
@@ -181,7 +182,7 @@ func (k *known) unanswered(a *answer, why error, slow bool, asked instant) {
 	if a != &k.pulse {
 		a.took = took * 3 / 2 // and more, for all that is known
 	}
-	if a.misses++; owed {
+	if a.misses++; owed > 0 {
 		a.misses++
 	}
 	if k.unheard = now; !k.doubt {

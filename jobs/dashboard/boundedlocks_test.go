@@ -82,6 +82,12 @@ func (b broken) RunNow(context.Context, string, string) (string, error) {
 
 func (broken) Holder(context.Context, string) (lockrt.LockInfo, error) { panic("broken code") }
 
+// noSession is an error whose methods panic where there is none.
+type noSession struct{ cause error }
+
+func (e *noSession) Error() string { return e.cause.Error() }
+func (e *noSession) Unwrap() error { return e.cause }
+
 // Whatever panics, there is a page that says so, and a line in the log.
 func TestHandler_panics(t *testing.T) {
 	var log testsync.Log
@@ -111,9 +117,17 @@ func TestHandler_panics(t *testing.T) {
 		!strings.Contains(w.Body.String(), "(hidden)") {
 		t.Errorf("Redact panics: status %d\n%s", w.Code, w.Body)
 	}
-	d.cfg.Authorize = func(*http.Request) (User, error) { panic("no session") }
-	if w := get(d, "jobs"); w.Code != 403 || strings.Contains(w.Body.String(), "report") {
-		t.Errorf("Authorize panics: status %d\n%s", w.Code, w.Body)
+	if n := strings.Count(log.String(), `msg="dashboard texts hidden: Redact failed"`); n != 1 {
+		t.Errorf("%d lines in the log of one page on which texts are hidden:\n%s", n, log.String())
+	}
+	for name, authorize := range map[string]func(*http.Request) (User, error){
+		"Authorize":                   func(*http.Request) (User, error) { panic("no session") },
+		"what Authorize says why not": func(*http.Request) (User, error) { var none *noSession; return User{}, none },
+	} {
+		d.cfg.Authorize = authorize
+		if w := get(d, "jobs"); w.Code != 403 || strings.Contains(w.Body.String(), "report") || strings.Contains(w.Body.String(), "panic") {
+			t.Errorf("%s panics: status %d\n%s", name, w.Code, w.Body)
+		}
 	}
 	d.cfg.Authorize = func(*http.Request) (User, error) { panic(http.ErrAbortHandler) }
 	defer func() {

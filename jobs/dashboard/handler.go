@@ -151,6 +151,11 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	q := &request{d: d, w: w, r: r, ctx: r.Context(), name: name, zone: readerZone(r)}
 	q.asOfPresent()
+	defer func() {
+		if q.end != nil {
+			q.end()
+		}
+	}()
 	var v *view
 	err := caught(func() (err error) { v, err = q.serve(ok); return err })
 	abort(err)
@@ -163,12 +168,11 @@ func (d *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // begin gives the page its time, from now on.
-func (q *request) begin() (end func()) {
+func (q *request) begin() {
 	ends := time.Now().Add(storeTimeout)
-	ctx, cancel := context.WithDeadline(context.WithValue(q.r.Context(), pageEnd{}, ends), ends)
-	q.r, q.ctx = q.r.WithContext(ctx), ctx
+	q.ctx, q.end = context.WithDeadline(context.WithValue(q.r.Context(), pageEnd{}, ends), ends)
+	q.r = q.r.WithContext(q.ctx)
 	q.asOfPresent()
-	return cancel
 }
 
 func (q *request) asOfPresent() {
@@ -183,10 +187,10 @@ const maxAddress = 16 << 10
 // here, the name is where they are.
 func (q *request) serve(here bool) (*view, error) {
 	rt, ok := q.d.routes[q.name]
-	if err := q.authorize(rt.act); err != nil {
+	if err := q.mayEnter(rt.act); err != nil {
 		return nil, err
 	}
-	defer q.begin()()
+	q.begin()
 	if len(q.r.RequestURI) > maxAddress || len(q.r.URL.RawQuery) > maxAddress {
 		q.r.URL.RawQuery = ""
 		return nil, &problem{Status: http.StatusRequestURITooLong, Title: "The address is too long",

@@ -214,11 +214,8 @@ func (k *known) last(question string) (a answer) {
 func (k *known) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := time.Now()
 	for _, a := range k.answers {
-		if a.stale = true; a.mayBeEarly(now) {
-			a.until = time.Time{}
-		}
+		a.until, a.stale = time.Time{}, true
 	}
 	k.pulse.until, k.pulse.rested = time.Time{}, time.Time{}
 }

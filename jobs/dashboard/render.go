@@ -39,11 +39,16 @@ type request struct {
 	ctx  context.Context // ends after storeTimeout
 	name string          // of the page
 	user User
+	end  func() // of the time of the page; nil: it has not begun
+
+	hides sync.Once // the log has been told that texts are hidden
 
 	mu      sync.Mutex     // guards all below, while questions are asked at the same time
-	now     time.Time      // what the page shows is as of then, on the store's clock as that was set then
-	made    time.Time      // now, on the store's clock as it is set at present
-	asked   time.Time      // now, on the local clock
+	made    time.Time      // what the page shows is as of then, on the store's clock
+	asked   time.Time      // made, on the local clock
+	now     time.Time      // made, on the store's clock as that was set at newest
+	newest  time.Time      // when the newest answer was asked for, on the local clock; zero: there is none yet
+	set     time.Duration  // by how much the store's clock was set since then
 	silence *silence       // the store does not answer; nil: it does
 	partial *problem       // parts of the store do not answer; nil: all do that were asked
 	late    *problem       // answers are older than they should be; nil: none is
@@ -165,8 +170,10 @@ func (q *request) text(field, value string) (shown string) {
 		return ""
 	}
 	if err := caught(func() error { shown = q.d.cfg.Redact(field, value); return nil }); err != nil {
-		q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelError, "dashboard text hidden: Redact failed", slog.String("page", q.name),
-			slog.String("field", field), slog.Any("error", err))
+		q.hides.Do(func() {
+			q.d.cfg.Logger.LogAttrs(q.ctx, slog.LevelError, "dashboard texts hidden: Redact failed", slog.String("page", q.name),
+				slog.String("field", field), slog.Any("error", err))
+		})
 		return "(hidden)"
 	}
 	return shown

@@ -63,9 +63,7 @@ func (q *request) authorize(act bool) error {
 		q.user.Role = RoleViewer
 		return nil
 	}
-	var user User
-	err := caught(func() (err error) { user, err = q.d.cfg.Authorize(q.r); return err })
-	abort(err)
+	user, err := q.d.cfg.Authorize(q.r)
 	if err == nil && user.Role != RoleViewer && user.Role != RoleOperator {
 		err = errors.New("Authorize returned the role " + quote(string(user.Role)) + ", which is none")
 	}
@@ -81,8 +79,7 @@ func (q *request) authorize(act bool) error {
 		return p
 	}
 	if err != nil {
-		return q.refuse(err, "You may not see this", "The program that serves this dashboard did not let you in.",
-			"Sign in to it, or ask those who run it for the role viewer or operator.")
+		return q.refuseEntry(err)
 	}
 	q.user = user
 	if act && user.Role != RoleOperator {
@@ -90,6 +87,21 @@ func (q *request) authorize(act bool) error {
 			"Ask those who run this program for the role operator.")
 	}
 	return nil
+}
+
+func (q *request) refuseEntry(err error) error {
+	return q.refuse(err, "You may not see this", "The program that serves this dashboard did not let you in.",
+		"Sign in to it, or ask those who run it for the role viewer or operator.")
+}
+
+// mayEnter is authorize, which refuses everybody while what the program does to find out panics.
+func (q *request) mayEnter(act bool) error {
+	err := caught(func() error { return q.authorize(act) })
+	if abort(err); errors.As(err, new(*crash)) {
+		q.user = User{}
+		return q.refuseEntry(err)
+	}
+	return err
 }
 
 var errNoHost = errors.New("the request does not say which host it is for, so that its origin cannot be compared")

@@ -67,6 +67,7 @@ func askOf[T any](q *request, k *known, what, question string, fetch func(contex
 		q.silence.Known = false
 		if a.since.Before(q.made) {
 			q.made = a.since
+			q.now = q.made.Add(-q.set)
 		}
 		return value, q.silence
 	}
@@ -89,11 +90,25 @@ func (q *request) answer(k *known, question string, fetch func(context.Context) 
 	return a
 }
 
-// asOf notes that the page shows an answer. Times in it are on the store's clock as that was set then.
+// asOf notes that the page shows an answer. Times in it are on the store's clock as that was set then. Where it was set between
+// two answers, those in the older one look wrong.
 func (q *request) asOf(a answer) {
-	if !a.asOf.IsZero() && a.asked.local.Before(q.asked) {
-		q.asked, q.now, q.made = a.asked.local, a.asked.at, a.asOf
+	if a.asOf.IsZero() {
+		return
 	}
+	if made := q.d.known.onClock(instant{q.made, q.asked}); !made.Equal(q.made) { // it was set while the page is made
+		q.made, q.set = made, q.set+made.Sub(q.made)
+	}
+	if a.asked.local.After(q.newest) {
+		q.newest, q.set = a.asked.local, a.asOf.Sub(a.asked.at)
+	}
+	if a.asked.local.Before(q.asked) {
+		q.asked = a.asked.local
+		if a.asOf.Before(q.made) {
+			q.made = a.asOf
+		}
+	}
+	q.now = q.made.Add(-q.set)
 }
 
 // present is the request at the present time, to show times.

@@ -17,7 +17,7 @@ import (
 // question is one request of an Acquire that may put a contender.
 type question struct {
 	req   lockrt.Request
-	bound time.Duration // within which it is to be answered, callTime at the most
+	left  time.Duration // for all of it, callTime at the most
 	me    string        // the key of its contender
 	class *class        // has it as a user; nil: it has not come so far
 	doubt int64         // the generation of an attempt that had no answer, and may still come; 0: all had
@@ -68,7 +68,7 @@ func (a answer) granted() bool {
 func (s *session) ask(
 	ctx context.Context, req lockrt.Request, bound time.Duration, doubt int64,
 ) (*question, answer, error) {
-	q := &question{req: req, bound: bound, me: s.contender(req.Key, req.ID), doubt: doubt}
+	q := &question{req: req, left: leftOf(ctx, bound), me: s.contender(req.Key, req.ID), doubt: doubt}
 	began := time.Now()
 	limited, cancel := bounded(ctx)
 	defer cancel()

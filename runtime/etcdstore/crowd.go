@@ -55,7 +55,7 @@ func (s *session) readQueue(lock string) (*queue, error) {
 // crowdBefore is the crowd that a question comes to, as of a while ago; nil: there is none, or the request does not wait, or has
 // too little time to look for who holds the lock after it was put.
 func (s *session) crowdBefore(q *question, lock string) *queue {
-	if before, ok := s.queues.Last(lock); ok && before.head != nil && q.req.Wait > 0 && q.bound >= callTime {
+	if before, ok := s.queues.Last(lock); ok && before.head != nil && q.req.Wait > 0 && q.left >= callTime {
 		return before
 	}
 	return nil
@@ -70,11 +70,19 @@ func (a *answer) readBehind(before *queue, first []*mvccpb.KeyValue) {
 	}
 }
 
+// leftOf is how much of a time is left if a context ends before that.
+func leftOf(ctx context.Context, most time.Duration) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		return min(most, time.Until(end))
+	}
+	return most
+}
+
 // listingTime is how long a waiter waits for what it shares. Listings may fail or take long where single keys can be read: a
 // client has a limit for answers, and a line is slow. What is left after that is enough to look for itself.
 func (w *waiting) listingTime() time.Duration {
-	if left := w.Left(callTime); left < callTime {
-		return left / 8
+	if w.left < callTime {
+		return w.left / 8
 	}
 	return attemptTime
 }

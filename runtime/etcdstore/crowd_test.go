@@ -137,35 +137,45 @@ func TestAcquire_behindAFormerCrowd(t *testing.T) {
 	for _, trip := range []time.Duration{2 * time.Millisecond, 30 * time.Millisecond, 450 * time.Millisecond, 900 * time.Millisecond} {
 		for _, wait := range []time.Duration{0, time.Millisecond, 50 * time.Millisecond, time.Second, 5 * time.Second, time.Minute} {
 			for _, listed := range []bool{true, false} {
-				if 0 < wait && wait < trip && waits.Grace < trip {
-					continue
-				}
-				t.Run(fmt.Sprint(trip, wait, listed), func(t *testing.T) {
-					inCrowdTest(t, func(c *crowdTest) {
-						a, line := c.session("a")
-						b, _ := c.session("b")
-						line.fate = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-						c.held(b)
-						c.leave(c.waits(a, 80, nil))
-						if _, known := a.queues.Last(a.space.lock("k")); !known {
-							t.Error("there was no crowd")
-						}
-						c.free(b)
-						line.set("slow", func() fate { return fate{there: trip / 2, back: trip / 2} })
-						line.on.Store(!listed)
-						for i := range 10 {
-							id := fmt.Sprint("x", i)
-							if err := takes(context.Background(), a, id, wait); err != nil {
-								t.Errorf("the lock is free, and try %d fails: %v", i, err)
-								return
-							}
-							if err := gives(a, id); err != nil {
-								t.Error(err)
-							}
-						}
+				for _, byContext := range []bool{false, true} {
+					if 0 < wait && wait < trip && (byContext || waits.Grace < trip) || byContext && wait < trip {
+						continue
+					}
+					t.Run(fmt.Sprint(trip, wait, listed, byContext), func(t *testing.T) {
+						inCrowdTest(t, func(c *crowdTest) { c.comesBehind(trip, wait, listed, byContext) })
 					})
-				})
+				}
 			}
+		}
+	}
+}
+
+// comesBehind has some come after a crowd. Each waits for as long, itself or by its context.
+func (c *crowdTest) comesBehind(trip, wait time.Duration, listed, byContext bool) {
+	a, line := c.session("a")
+	b, _ := c.session("b")
+	line.fate = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	c.held(b)
+	c.leave(c.waits(a, 80, nil))
+	if _, known := a.queues.Last(a.space.lock("k")); !known {
+		c.t.Error("there was no crowd")
+	}
+	c.free(b)
+	line.set("slow", func() fate { return fate{there: trip / 2, back: trip / 2} })
+	line.on.Store(!listed)
+	for i := range 10 {
+		id, ctx, end, most := fmt.Sprint("x", i), context.Background(), func() {}, wait
+		if byContext {
+			ctx, end = context.WithTimeout(ctx, wait)
+			most = lockrt.Forever
+		}
+		err := takes(ctx, a, id, most)
+		if end(); err != nil {
+			c.t.Errorf("the lock is free, and try %d fails: %v", i, err)
+			return
+		}
+		if err := gives(a, id); err != nil {
+			c.t.Error(err)
 		}
 	}
 }

@@ -103,6 +103,7 @@ type waiting struct {
 	moved  bool             // the one that was before it has left it behind
 	heard  bool             // of a change, since the last look
 	alone  bool             // it looks for itself, also in a crowd
+	left   time.Duration    // for the look, when that began, callTime at the most
 }
 
 // wait is Acquire for a request that may stand in the queue. kept and doubt are of the place that it takes over.
@@ -200,6 +201,7 @@ func (w *waiting) look(ctx context.Context) error {
 	if w.q == nil || w.q.class == nil || w.q.class.isOver() {
 		return w.join(ctx, 0)
 	}
+	w.left = leftOf(ctx, w.Left(callTime))
 	limited, cancel := bounded(ctx)
 	defer cancel()
 	if !w.Until.IsZero() {
