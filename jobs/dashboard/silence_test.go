@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,14 +117,15 @@ func TestHandler_locksSilent(t *testing.T) {
 // setClock is a cluster whose nodes live, and whose store's clock is set. A process hears of that when it asks for the nodes.
 type setClock struct {
 	*lagging
-	set, learnt time.Duration
+	set    time.Duration
+	learnt atomic.Int64 // nanoseconds
 }
 
-func (c *setClock) Now() time.Time { return time.Now().Add(c.learnt) }
+func (c *setClock) Now() time.Time { return time.Now().Add(time.Duration(c.learnt.Load())) }
 
 func (c *setClock) Nodes(ctx context.Context) ([]jobs.Node, error) {
 	return lagged(c.lagging, ctx, "nodes", func() ([]jobs.Node, error) {
-		c.learnt = c.set
+		c.learnt.Store(int64(c.set))
 		return []jobs.Node{{Name: "node-1", Session: "s", Heartbeat: c.Now(), Started: c.Now()}}, nil
 	})
 }
@@ -153,7 +155,7 @@ func testClockSet(t *testing.T, set, lag time.Duration, quick string) {
 	if quick == "nodes" {
 		l.quick = []string{"nodes", "count", "running"}
 	} else {
-		c.learnt = set
+		c.learnt.Store(int64(set))
 	}
 	for time.Since(began) < 20*time.Second {
 		body := get(d, "").Body.String()
