@@ -94,7 +94,7 @@ func (k *known) fetch(ctx context.Context, a *answer, left time.Duration, fetch 
 	}()
 	asked.at = k.onClock(asked)      // it may have been learnt with the answer that the clock was set
 	if errors.As(err, new(*crash)) { // that says nothing of the store
-		k.crashed(a, err, asked.local)
+		k.crashed(a, err, asked)
 		return
 	}
 	a.partial = nil
@@ -112,19 +112,24 @@ func (k *known) fetch(ctx context.Context, a *answer, left time.Duration, fetch 
 	}
 }
 
+// askedFor is how long the store was asked. It was not for longer than a question may take, and the process has stood still.
+func askedFor(asked instant, now time.Time) time.Duration {
+	return min(now.Sub(asked.local), storeTimeout+2*answerGrace)
+}
+
 // answered keeps an answer.
 func (k *known) answered(a *answer, value any, no error, asked instant) {
 	now := time.Now()
 	k.hear(now)
 	a.value, a.no, a.asked = value, no, asked
 	a.failed, a.slow, a.missed, a.misses = nil, false, instant{}, 0
-	a.took = now.Sub(asked.local)
+	a.took = askedFor(asked, now)
 	if a == &k.pulse || k.pulse.asked.at.IsZero() {
 		k.took = a.took
 	}
 	rest := 4 * a.took
 	owed := a.rests(asked.local, a.took)
-	if a.until = now.Add(max(freshFor, rest) + min(rest, owed/4)); a.stale { // it pays bit by bit
+	if a.until = now.Add(max(freshFor, rest) + min(rest, owed/4)); a.stale || a.took < now.Sub(asked.local) { // it pays bit by bit
 		a.until = now
 	}
 }
@@ -167,7 +172,7 @@ func (k *known) hear(now time.Time) {
 // unanswered keeps why there is no answer.
 func (k *known) unanswered(a *answer, why error, slow bool, asked instant) {
 	now := time.Now()
-	took, owed := now.Sub(asked.local), time.Duration(0)
+	took, owed := askedFor(asked, now), time.Duration(0)
 	if a == &k.pulse {
 		a.rested = now.Add(k.probeRest(took))
 	} else {
@@ -191,9 +196,9 @@ func (k *known) unanswered(a *answer, why error, slow bool, asked instant) {
 }
 
 // crashed lets what crashed rest. If it was the small question, the others find out whether the store answers.
-func (k *known) crashed(a *answer, why error, began time.Time) {
+func (k *known) crashed(a *answer, why error, asked instant) {
 	now := time.Now()
-	a.rests(began, now.Sub(began))
+	a.rests(asked.local, askedFor(asked, now))
 	a.rested = later(a.rested, now.Add(failedFor))
 	a.until = a.rested
 	a.failed, a.slow, a.misses = why, false, 0

@@ -425,3 +425,31 @@ func TestKnown_get_oneFailureAfterActions(t *testing.T) {
 		})
 	}
 }
+
+// The process stands still while a question is under way. It is asked again soon, whatever came of it.
+func TestKnown_get_afterAProcessThatStoodStill(t *testing.T) {
+	for name, fails := range map[string]error{"answered": nil, "not answered": context.DeadlineExceeded, "crashed": errDown} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &store{}
+				k := s.known()
+				k.get(t.Context(), "q", s.fetch)
+				time.Sleep(2 * time.Second)
+				k.get(t.Context(), "q", func(context.Context) (any, error) {
+					if time.Sleep(10 * time.Minute); fails == errDown {
+						panic("broken")
+					}
+					return -1, fails
+				})
+				for began := time.Now(); ; time.Sleep(time.Second / 2) {
+					if a := k.get(t.Context(), "q", s.fetch); a.failed == nil && time.Since(a.asked.local) < time.Minute {
+						break
+					}
+					if took := time.Since(began); took > 30*time.Second {
+						t.Fatalf("it is not asked again for %s", took)
+					}
+				}
+			})
+		})
+	}
+}

@@ -49,6 +49,7 @@ type request struct {
 	now     time.Time      // made, on the store's clock as that was set at newest
 	newest  time.Time      // when the newest answer was asked for, on the local clock; zero: there is none yet
 	set     time.Duration  // by how much the store's clock was set since then
+	never   time.Time      // from when on nothing is known of what was never known; zero: there is no such
 	silence *silence       // the store does not answer; nil: it does
 	partial *problem       // parts of the store do not answer; nil: all do that were asked
 	late    *problem       // answers are older than they should be; nil: none is
@@ -94,6 +95,9 @@ func (q *request) render(v *view) {
 	v.Site, v.User, v.Node = q.d.cfg.Title, q.user, q.d.locks.Node()
 	v.ReadOnly, v.Operator = q.d.cfg.Authorize == nil, q.operator()
 	v.Theme, v.Now = q.theme(), q.moment(q.made)
+	if !q.never.IsZero() && q.never.Before(q.made) {
+		v.Now = q.moment(q.never)
+	}
 	v.Space, v.Silence, v.Back = q.d.locks.Namespace(), q.silence, q.back
 	if q.silence != nil {
 		q.late = nil

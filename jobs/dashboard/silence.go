@@ -65,9 +65,8 @@ func askOf[T any](q *request, k *known, what, question string, fetch func(contex
 	}
 	if none {
 		q.silence.Known = false
-		if a.since.Before(q.made) {
-			q.made = a.since
-			q.now = q.made.Add(-q.set)
+		if q.never.IsZero() || a.since.Before(q.never) {
+			q.never = a.since
 		}
 		return value, q.silence
 	}
