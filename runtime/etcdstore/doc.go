@@ -15,7 +15,9 @@
 // every grant is a write that a majority of the members has agreed on. Each lease is believed in only for as long as
 // the leader of etcd will keep it, counted on this process's monotonic clock from the last sign of life that etcd
 // has acknowledged. A majority has confirmed afterwards that the one who acknowledged it was the leader. No clock is
-// compared with another.
+// compared with another. There is one exception: a leader of etcd that stood still for longer than leases last, as one whose
+// machine was paused, may revoke them when it goes on, although its successor has renewed them. Fences refuse what the first of
+// two holders writes then.
 //
 // Waiting is first come first served. The next waiter is told by etcd when the one before it has gone. All look again
 // every 10 s. A busy lock that a caller tries once costs one read and no write, and a read more if several hold it. A
