@@ -19,7 +19,7 @@ func TestScheduler_outage_late(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		for _, calls := range []string{"Claim", "Start", "Claim Start Finish"} {
 			t.Run(fmt.Sprint(calls, " on ", nodes), func(t *testing.T) {
-				for round := range 12 { // so that it ends at various moments between two tries
+				for round := range rounds(12, 3) { // so that it ends at various moments between two tries
 					jobstest.Run(t, func(t *testing.T, c *jobstest.Cluster) {
 						lasts := 20*time.Second + time.Duration(round)*8370*time.Millisecond
 						lateAfterOutage(t, c, nodes, calls, lasts)
