@@ -380,7 +380,7 @@ func TestScheduler_Err_outageOfClaims(t *testing.T) {
 					if err := first.Resume(t.Context(), "job0", "ada"); err != nil {
 						t.Fatal(err)
 					}
-					for range 20 {
+					for range rounds(20, 3) {
 						time.Sleep(31 * time.Second)
 						for _, n := range down {
 							if err := n.Err(); err == nil || !strings.Contains(err.Error(), "store unavailable") {
