@@ -194,9 +194,10 @@ func (of *partJobs) note(at jobPurpose, err error, now time.Time) *jobFailure {
 	f, locked := of.failures[at], isPutOff(err)
 	// What the part has answered since, or what was locked, is no reason to blame the job.
 	if f == nil || !f.named && (f.locked && !locked || !f.locked && !f.answered.IsZero()) {
-		told := f
-		if f = (&jobFailure{since: now}); told != nil {
-			f.logged, f.told = told.logged, told.told
+		before := f
+		f = &jobFailure{since: now}
+		if before != nil { // the log is told of both as of one
+			f.logged, f.told = before.logged, before.told
 		}
 		if of.failures == nil {
 			of.failures = make(map[jobPurpose]*jobFailure)

@@ -112,7 +112,7 @@ func (k *known) fetch(ctx context.Context, a *answer, left time.Duration, fetch 
 	}
 }
 
-// askedFor is how long the store was asked. It was not for longer than a question may take, and the process has stood still.
+// askedFor is how long the store was asked. If that seems longer than a question may take, the process has stood still.
 func askedFor(asked instant, now time.Time) time.Duration {
 	return min(now.Sub(asked.local), storeTimeout+2*answerGrace)
 }
