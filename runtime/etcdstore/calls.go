@@ -96,20 +96,29 @@ func hedged[T any](ctx context.Context, s *session, call func(context.Context) (
 
 // write is attempt for a call that writes, when it may go. It has no answer only when it is lost, or when ctx ends.
 func write[T any](ctx context.Context, s *session, r rank, call func(context.Context) (T, error)) (got T, err error) {
+	return writeFor(ctx, s, r, attemptTime, call)
+}
+
+// writeFor is write for a call that may be lost after some time.
+func writeFor[T any](
+	ctx context.Context, s *session, r rank, limit time.Duration, call func(context.Context) (T, error),
+) (got T, err error) {
 	w, err := s.enter(ctx, r)
 	if err != nil {
 		return got, err
 	}
-	err = s.sending(ctx, w, func(ctx context.Context) (err error) {
+	err = s.sending(ctx, w, limit, func(ctx context.Context) (err error) {
 		got, err = call(ctx)
 		return err
 	})
 	return got, err
 }
 
-// sending makes the call of a write that may go.
-func (s *session) sending(ctx context.Context, w *sending, call func(context.Context) error) (err error) {
-	limited, cancel := s.untilLost(ctx, w.at)
+// sending makes the call of a write that may go. It may be lost after limit.
+func (s *session) sending(
+	ctx context.Context, w *sending, limit time.Duration, call func(context.Context) error,
+) (err error) {
+	limited, cancel := s.untilLost(ctx, w.at, limit)
 	err = errNoAnswer // if a method of the caller's context panics
 	defer func() {
 		cancel()
@@ -123,4 +132,16 @@ func rewrite[T any](
 	ctx context.Context, s *session, r rank, call func(context.Context) (T, error),
 ) (got T, unanswered bool, err error) {
 	return again(ctx, func(ctx context.Context) (T, error) { return write(ctx, s, r, call) })
+}
+
+// rewriteSoon is rewrite for the writes of a renewal. The first attempts are lost sooner, if the servers answer others.
+func rewriteSoon[T any](
+	ctx context.Context, s *session, r rank, call func(context.Context) (T, error),
+) (got T, unanswered bool, err error) {
+	limit := hedgeTime
+	return again(ctx, func(ctx context.Context) (T, error) {
+		got, err := writeFor(ctx, s, r, limit, call)
+		limit = min(2*limit, attemptTime)
+		return got, err
+	})
 }

@@ -1,28 +1,26 @@
 package etcdstore
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	etcd "go.etcd.io/etcd/client/v3"
-
-	"github.com/lockgen/lockgen/internal/pace"
-	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // class is one lease of etcd, to which the session's contenders with about the same TTL are attached. It is kept alive
 // for as long as anybody uses it.
 type class struct {
 	id     etcd.LeaseID
-	key    time.Duration // under which the session has it
+	key    time.Duration // under which the session has it while it is not aged
 	length time.Duration // what etcd gives it
+	term   uint64        // of the leader of etcd that granted it
 	gone   chan struct{} // closed when etcd has forgotten it, or the session has
 	wanted chan struct{} // has an element when somebody waits for a sign of life
 
 	// Guarded by session.mu.
-	alive time.Time     // when the last sign of life that was acknowledged was sent
+	alive time.Time     // when the last sign of life was sent that the leader of its term has acknowledged
+	aged  bool          // etcd has another leader: alive does not change any more
 	tried chan struct{} // closed when the next one is acknowledged or fails
 	err   error         // why the last one failed
 	users int           // leases, waiters and calls
@@ -55,9 +53,15 @@ func classFor(ttl time.Duration) time.Duration {
 	return d
 }
 
+// ownKey is that of the class of the session's own key alone. Nobody believes in it, so it does not age.
+const ownKey time.Duration = 0
+
 // class returns the class for a TTL, a new one if need be. It has one user more, until leave.
 func (s *session) class(ctx context.Context, ttl time.Duration) (*class, error) {
-	key := classFor(ttl)
+	return s.classOf(ctx, classFor(ttl))
+}
+
+func (s *session) classOf(ctx context.Context, key time.Duration) (*class, error) {
 	for {
 		if c := s.join(key); c != nil {
 			return c, nil
@@ -68,31 +72,52 @@ func (s *session) class(ctx context.Context, ttl time.Duration) (*class, error) 
 	}
 }
 
-// makeClass makes a class, unless there is one.
+// makeClass makes a class, unless there is one, or etcd changes its leader meanwhile.
 func (s *session) makeClass(ctx context.Context, key time.Duration) error {
 	return s.makeOnce(ctx, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.classes[key] != nil
 	}, func(ctx context.Context) error {
-		var sent time.Time
-		r, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.LeaseGrantResponse, error) {
-			sent = time.Now()
-			return s.client.Grant(ctx, int64(key/time.Second))
-		})
+		c, err := s.grant(ctx, key)
 		if err != nil {
 			return err
 		}
-		c := &class{
-			id: r.ID, key: key, length: time.Duration(r.TTL) * time.Second, alive: sent, idle: time.Now(),
-			gone: make(chan struct{}), wanted: make(chan struct{}, 1), tried: make(chan struct{}),
-		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.classes[key] = c
+		if s.every[c.id] = c; !c.aged {
+			s.classes[key] = c
+		}
 		s.gate.Go(func() { s.keepAlive(c) })
 		return nil
 	})
+}
+
+// grant has etcd grant a lease. Its term is one that has begun before, and so not a later one than that of the leader which
+// has granted it. If servers have applied an entry of a later one since, it is aged from the beginning.
+func (s *session) grant(ctx context.Context, key time.Duration) (*class, error) {
+	before, err := s.store.terms.known(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	length := key
+	if key == ownKey {
+		length = lifeTime
+	}
+	var sent time.Time
+	r, _, err := rewriteSoon(ctx, s, ending, func(ctx context.Context) (*etcd.LeaseGrantResponse, error) {
+		sent = time.Now()
+		return s.client.Grant(ctx, int64(length/time.Second))
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.store.terms.saw(r.ResponseHeader)
+	return &class{
+		id: r.ID, key: key, length: time.Duration(r.TTL) * time.Second, term: before, alive: sent, idle: time.Now(),
+		aged: key != ownKey && r.ResponseHeader.GetRaftTerm() != before,
+		gone: make(chan struct{}), wanted: make(chan struct{}, 1), tried: make(chan struct{}),
+	}, nil
 }
 
 func (s *session) join(key time.Duration) *class {
@@ -117,151 +142,10 @@ func (s *session) leaveLocked(c *class) {
 	}
 }
 
-// lasts reports whether a class is known to last until then.
-func (s *session) lasts(c *class, end time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return c.lastsLocked(end)
-}
-
-func (c *class) lastsLocked(end time.Time) bool { return !c.alive.Add(c.length).Before(end) }
-
-// awaitLife waits until a class is known to last until then.
-func (s *session) awaitLife(ctx context.Context, c *class, end time.Time) error {
-	for first := true; ; first = false {
-		s.mu.Lock()
-		lasts, tried, err := c.lastsLocked(end), c.tried, c.err
-		s.mu.Unlock()
-		switch {
-		case lasts:
-			return nil
-		case !first && err != nil && !retryable(err):
-			return err
-		}
-		pace.Wake(c.wanted)
-		select {
-		case <-tried:
-		case <-c.gone:
-			return lockrt.ErrLost
-		case <-s.ctx.Done():
-			return lockrt.ErrClosed
-		case <-ctx.Done():
-			return cmp.Or(err, context.Cause(ctx))
-		}
-	}
-}
-
-// keepAlive renews a class, until nobody needs it any more.
-func (s *session) keepAlive(c *class) {
-	timer := time.NewTimer(c.pause())
-	defer timer.Stop()
-	failing := false
-	for {
-		wanted := c.wanted
-		if failing {
-			wanted = nil // there is a pause between two tries
-		}
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-c.gone:
-			return
-		case <-wanted:
-		case <-timer.C:
-		}
-		if s.retire(c) {
-			return
-		}
-		began := time.Now()
-		ctx, cancel := context.WithTimeout(etcd.WithRequireLeader(s.ctx), max(c.length/4, 2*attemptTime))
-		err := s.renewClass(ctx, c)
-		cancel()
-		pause := max(c.pause()-time.Since(began), c.length/20)
-		if err != nil {
-			pause = pace.Jitter(min(c.length/20, time.Second))
-			if !failing {
-				s.askAll() // what they hear of their watches may be nothing for the same reason
-			}
-		}
-		failing = s.logAlive(failing, began, err)
-		timer.Reset(pause)
-	}
-}
-
-// pause is the time from one sign of life to the next, of which servers that answer soon hear within a quarter. It is when
-// a class may be retired, too.
-func (c *class) pause() time.Duration {
-	pause := min(c.length/5, idleTime)
-	return pause - pace.Jitter(pause/10)
-}
-
-// renewClass gives a sign of life, and tells those who wait for it what came of it.
-func (s *session) renewClass(ctx context.Context, c *class) error {
-	sent, err := hedged(ctx, s, func(ctx context.Context) (time.Time, error) {
-		sent := time.Now()
-		return sent, s.signOfLife(ctx, c)
-	})
-	s.mu.Lock()
-	if err == nil {
-		c.alive = sent
-	}
-	c.err = err
-	close(c.tried)
-	c.tried = make(chan struct{})
-	s.mu.Unlock()
-	if isNoLease(err) {
-		s.lose(c)
-	}
-	return err
-}
-
-// signOfLife keeps a lease of etcd alive, and makes sure that the leader of etcd has heard it. A leader that has been
-// replaced and does not know it says yes, too, while its successor counts down. So a majority has to agree afterwards
-// that the term is still the one of the answer: every leader that follows begins all leases anew.
-func (s *session) signOfLife(ctx context.Context, c *class) error {
-	said, err := attempt(ctx, func(ctx context.Context) (*etcd.LeaseKeepAliveResponse, error) {
-		return s.client.KeepAliveOnce(ctx, c.id)
-	})
-	if err != nil {
-		return err
-	}
-	now, err := s.count(ctx)
-	if err == nil && now.Header.RaftTerm != said.ResponseHeader.GetRaftTerm() {
-		err = errOtherLeader
-	}
-	return err
-}
-
-// signOfServers asks for what is answered only when all has been applied that came before.
-func (s *session) signOfServers(ctx context.Context) error {
-	_, err := s.count(ctx)
-	return err
-}
-
-func (s *session) count(ctx context.Context) (*etcd.GetResponse, error) {
-	return attempt(ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
-		return s.client.Get(ctx, s.space.generation(s.id), etcd.WithCountOnly())
-	})
-}
-
-// logAlive logs when the servers begin not to hear of this process, and when they do again.
-func (s *session) logAlive(failing bool, began time.Time, err error) bool {
-	switch {
-	case s.ctx.Err() != nil || isNoLease(err):
-		return failing
-	case err != nil && !failing:
-		err = explain(context.Background(), began, err)
-		s.Logger.Warn("leases of etcd not kept alive; locks may be lost", "error", err)
-	case err == nil && failing:
-		s.Logger.Info("leases of etcd are kept alive again")
-	}
-	return err != nil
-}
-
-// retire gives up a class that nobody has used for a while.
+// retire gives up a class that nobody has used for a while, or that nobody uses and nobody will.
 func (s *session) retire(c *class) bool {
 	s.mu.Lock()
-	old := c.users == 0 && c.keeping == 0 && time.Since(c.idle) > idleTime && c.key != classFor(lifeTime)
+	old := c.users == 0 && c.keeping == 0 && c.key != ownKey && (c.aged || time.Since(c.idle) > idleTime)
 	if old {
 		s.endClass(c)
 	}
@@ -276,12 +160,18 @@ func (s *session) retire(c *class) bool {
 
 // endClass takes a class out of use; mu is held.
 func (s *session) endClass(c *class) {
-	if s.classes[c.key] == c {
-		delete(s.classes, c.key)
-	}
+	s.putAside(c)
+	delete(s.every, c.id)
 	if !c.over {
 		c.over = true
 		close(c.gone)
+	}
+}
+
+// putAside sees to it that nobody uses a class from here on who does not yet; mu is held.
+func (s *session) putAside(c *class) {
+	if s.classes[c.key] == c {
+		delete(s.classes, c.key)
 	}
 }
 
@@ -319,14 +209,4 @@ func (s *session) lose(c *class) {
 		s.Lost(id, errForgotten)
 	}
 	s.askAll()
-}
-
-// start returns the moment from which a lease may be counted: not after that from which its class lasts for the TTL.
-func (s *session) start(c *class, sent time.Time, ttl time.Duration) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if latest := c.alive.Add(c.length - ttl); sent.After(latest) {
-		return latest
-	}
-	return sent
 }

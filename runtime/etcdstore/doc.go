@@ -11,13 +11,11 @@
 //
 // # What is promised
 //
-// A lock is held by at most one process, also while etcd elects another leader, a member dies, or the network is parted:
-// every grant is a write that a majority of the members has agreed on. Each lease is believed in only for as long as
-// the leader of etcd will keep it, counted on this process's monotonic clock from the last sign of life that etcd
+// A lock is held by at most one process, also while etcd elects another leader, a member dies or stands still, or the network
+// is parted: every grant is a write that a majority of the members has agreed on. Each lease is believed in only for as long
+// as the leader of etcd will keep it, counted on this process's monotonic clock from the last sign of life that etcd
 // has acknowledged. A majority has confirmed afterwards that the one who acknowledged it was the leader. No clock is
-// compared with another. There is one exception: a leader of etcd that stood still for longer than leases last, as one whose
-// machine was paused, may revoke them when it goes on, although its successor has renewed them. Fences refuse what the first of
-// two holders writes then.
+// compared with another.
 //
 // Waiting is first come first served. The next waiter is told by etcd when the one before it has gone. All look again
 // every 10 s. A busy lock that a caller tries once costs one read and no write, and a read more if several hold it. A
@@ -72,6 +70,11 @@
 // Who has less time than an answer takes is not sent. What a session needs before its first lock is made once, whoever
 // gives up meanwhile.
 //
+// When etcd has another leader, the process has new leases of etcd granted, and moves all locks that it holds to them, up to 64
+// in one write. A former leader that stood still, as one whose machine was paused, revokes when it goes on what nobody has
+// renewed as far as it knows, although its successor has renewed it (https://github.com/etcd-io/etcd/issues/15247). Nothing that
+// anybody believes in is under that then: a lease of etcd counts for as long as the leader that granted it has heard.
+//
 // Break marks the lease and tells the session of its holder by a key that the session watches. That key goes with the
 // lease of etcd that the lock has, since the session may be dead. MinHold is a lease of etcd of its own.
 //
@@ -94,7 +97,8 @@
 // by default). Each lock that is taken and released makes two revisions. Set --auto-compaction-mode and
 // --auto-compaction-retention, and defragment from time to time. The log says at the first use if the history seems not
 // to be compacted. When the database is full, held locks are renewed and released, and calls that take one fail with
-// an error that says what to do. A lock that MinHold keeps is kept for as long as its process lives then.
+// an error that says what to do. A lock that MinHold keeps is kept for as long as its process lives then. If etcd changes its
+// leader meanwhile, no held lock can be moved, and those end at their deadline.
 //
 // # Rights
 //

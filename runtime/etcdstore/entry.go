@@ -53,6 +53,9 @@ func (e entry) mode() lockrt.Mode {
 	return lockrt.Write
 }
 
+// maxEntry is more than the text of an entry takes that is not broken.
+const maxEntry = 2 << 10
+
 func (e entry) text() string {
 	text, err := json.Marshal(&e)
 	if err != nil { // it has numbers and text only

@@ -50,6 +50,7 @@ type Store struct {
 
 	asking   chan struct{} // has an element while somebody examines the servers
 	examined atomic.Pointer[findings]
+	terms    terms
 }
 
 var _ lockrt.Store = (*Store)(nil)
@@ -105,7 +106,7 @@ func (s *Store) ready(ctx context.Context) (*findings, error) {
 	if f := s.examined.Load(); f != nil {
 		return f, nil
 	}
-	f, err := examine(ctx, s.client)
+	f, err := examine(ctx, s.client, &s.terms)
 	if err != nil {
 		return nil, err
 	}

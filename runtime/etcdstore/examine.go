@@ -34,9 +34,9 @@ func (f *findings) log(l *slog.Logger) {
 	}
 }
 
-// examine asks all servers that the client knows what they are. It refuses those that lose leases. Servers that do not
-// answer are no reason to fail, as long as one does.
-func examine(ctx context.Context, client *etcd.Client) (*findings, error) {
+// examine asks all servers that the client knows what they are, and in which term. It refuses those that lose leases. Servers
+// that do not answer are no reason to fail, as long as one does.
+func examine(ctx context.Context, client *etcd.Client, terms *terms) (*findings, error) {
 	endpoints := client.Endpoints()
 	if len(endpoints) == 0 {
 		return nil, refusal("the client has no endpoints")
@@ -60,6 +60,7 @@ func examine(ctx context.Context, client *etcd.Client) (*findings, error) {
 		switch {
 		case errs[i] == nil:
 			answered = true
+			terms.saw(status.Header)
 			if err := checkVersion(status.Version); err != nil {
 				return nil, fmt.Errorf("the server %s: %w", endpoints[i], err)
 			}

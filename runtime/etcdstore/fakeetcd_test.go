@@ -17,7 +17,9 @@ import (
 
 // fakeEtcd is etcd in memory, for the time of a bubble, as far as the driver uses it. It forgets no history.
 type fakeEtcd struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex            // guards what follows
+	term     uint64                // of its leader
+	stopped  []map[int64]time.Time // of former leaders that stand still: when the leases end of which each knows
 	revision int64
 	keys     map[string]*mvccpb.KeyValue // a change replaces them
 	leases   map[int64]*fakeLease
@@ -34,7 +36,7 @@ type fakeLease struct {
 
 func newFakeEtcd() *fakeEtcd {
 	return &fakeEtcd{
-		keys: make(map[string]*mvccpb.KeyValue), leases: make(map[int64]*fakeLease), changed: make(chan struct{}),
+		term: 1, keys: make(map[string]*mvccpb.KeyValue), leases: make(map[int64]*fakeLease), changed: make(chan struct{}),
 	}
 }
 
@@ -74,7 +76,9 @@ func copies(all []*mvccpb.KeyValue) []*mvccpb.KeyValue {
 
 // The methods that follow, up to transact, are called with mu held.
 
-func (e *fakeEtcd) header() *pb.ResponseHeader { return &pb.ResponseHeader{Revision: e.revision} }
+func (e *fakeEtcd) header() *pb.ResponseHeader {
+	return &pb.ResponseHeader{Revision: e.revision, RaftTerm: e.term}
+}
 
 // found are the keys of a range, in their order.
 func (e *fakeEtcd) found(from, end []byte) (all []*mvccpb.KeyValue) {
@@ -249,7 +253,39 @@ func (e *fakeEtcd) keepAlive(id int64) (*etcd.LeaseKeepAliveResponse, error) {
 	}
 	l.until = time.Now().Add(l.ttl)
 	l.timer.Reset(l.ttl)
-	return &etcd.LeaseKeepAliveResponse{ID: etcd.LeaseID(id), TTL: int64(l.ttl / time.Second)}, nil
+	return &etcd.LeaseKeepAliveResponse{
+		ResponseHeader: e.header(), ID: etcd.LeaseID(id), TTL: int64(l.ttl / time.Second),
+	}, nil
+}
+
+// elect has the leader stand still. Another one begins all leases anew.
+func (e *fakeEtcd) elect() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ends := make(map[int64]time.Time)
+	for id, l := range e.leases {
+		ends[id] = l.until
+		l.until = time.Now().Add(l.ttl)
+		l.timer.Reset(l.ttl)
+	}
+	e.stopped = append(e.stopped, ends)
+	e.term++
+}
+
+// goOn has those go on that stand still. Each revokes the leases that nobody has renewed as far as it knows, as etcd does
+// (https://github.com/etcd-io/etcd/issues/15247).
+func (e *fakeEtcd) goOn() {
+	e.mu.Lock()
+	stopped := e.stopped
+	e.stopped = nil
+	e.mu.Unlock()
+	for _, ends := range stopped {
+		for id, at := range ends {
+			if time.Now().After(at) {
+				_ = e.end(id, true)
+			}
+		}
+	}
 }
 
 // end ends a lease that is revoked or was not renewed in time, and with it its keys.

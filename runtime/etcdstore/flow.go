@@ -296,7 +296,7 @@ func (s *session) bearable() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	most := attemptTime
-	for _, c := range s.classes {
+	for _, c := range s.every {
 		if c.users+c.keeping > 0 {
 			most = min(most, max(c.length/aliveShare, leastBearable))
 		}

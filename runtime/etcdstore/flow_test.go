@@ -160,7 +160,7 @@ func TestFlow_crowd(t *testing.T) {
 		const each, ttl, writers = 100 * time.Millisecond, 10 * time.Second, 60
 		s, _ := flowing(t)
 		s.flow.room = firstWrites
-		s.classes[classFor(ttl)] = &class{length: classFor(ttl), users: 1}
+		s.every[1] = &class{length: classFor(ttl), users: 1}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		server := queueKV{work: make(chan struct{}, 1)}
@@ -348,7 +348,7 @@ func TestFlow_signsOfLife(t *testing.T) {
 			s, kv := flowing(t)
 			kv.set(true)
 			c := &class{length: 4 * time.Second}
-			s.classes[c.length] = c
+			s.every[1] = c
 			if used {
 				c.users = 1
 			}

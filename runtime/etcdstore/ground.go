@@ -84,7 +84,7 @@ func (s *session) makeOnce(ctx context.Context, there func() bool, do func(conte
 }
 
 // lifeTime is for how long etcd remembers the session's own key after its last sign of life.
-const lifeTime = 15 * time.Second
+const lifeTime = 20 * time.Second
 
 // prepare returns the session's ground, a new one if stale is the present one.
 func (s *session) prepare(ctx context.Context, stale ground) (_ ground, err error) {
@@ -95,7 +95,7 @@ func (s *session) prepare(ctx context.Context, stale ground) (_ ground, err erro
 		return ground{}, err
 	}
 	found := s.store.examined.Load()
-	life, err := s.class(ctx, lifeTime)
+	life, err := s.classOf(ctx, ownKey)
 	if err != nil {
 		return ground{}, err
 	}

@@ -28,6 +28,16 @@ type held struct {
 	heapIndex int
 }
 
+// classes are those under which the contender may be, now or by requests that are on their way. The first is the one that is
+// known.
+func (h *held) classes() []*class { return slices.Concat([]*class{h.class}, h.maybe, h.moving) }
+
+// agedLocked reports whether one of them is aged; session.mu is held.
+func (h *held) agedLocked() bool {
+	aged := func(c *class) bool { return c.aged }
+	return h.class.aged || slices.ContainsFunc(h.maybe, aged) || slices.ContainsFunc(h.moving, aged)
+}
+
 // hold remembers a lease. The class has it as a user from here on. It does nothing, and returns why, if the lease was
 // broken or the class is over.
 func (s *session) hold(h *held) error {
@@ -46,6 +56,7 @@ func (s *session) hold(h *held) error {
 		}
 		h.maybe, old.maybe = old.maybe, nil
 		h.moving, old.moving = old.moving, nil
+		h.moved = max(h.moved, old.moved)
 		s.dropLocked(old)
 	}
 	h.class.users++
@@ -61,8 +72,7 @@ func (s *session) dropLocked(h *held) {
 	if s.leases[h.id] == h {
 		delete(s.leases, h.id)
 		s.ends.Remove(h)
-		s.leaveLocked(h.class)
-		for _, c := range slices.Concat(h.maybe, h.moving) {
+		for _, c := range h.classes() {
 			s.leaveLocked(c)
 		}
 	}

@@ -274,7 +274,7 @@ func (s *session) takeClasses() (all []*class, last bool) {
 	if s.ctx.Err() == nil || len(s.leases) > 0 || s.releasing > 0 {
 		return nil, false
 	}
-	for _, c := range s.classes {
+	for _, c := range s.every {
 		if c.keeping == 0 {
 			s.endClass(c)
 			all = append(all, c)

@@ -14,17 +14,23 @@ var (
 	attemptLimit = timelimit.Shared{Length: attemptTime, Share: attemptTime / 10, Cause: errNoAnswer}
 )
 
-// untilLost returns a context that ends with ctx, or when an attempt has had its time and is lost.
-func (s *session) untilLost(ctx context.Context, sent time.Time) (context.Context, context.CancelFunc) {
-	limit := attemptLimit.Next()
-	limited, cancel := context.WithCancelCause(within(ctx, limit))
-	stop := context.AfterFunc(limit, func() {
+// untilLost returns a context that ends with ctx, or when an attempt has had its time, the limit, and is lost.
+func (s *session) untilLost(
+	ctx context.Context, sent time.Time, limit time.Duration,
+) (context.Context, context.CancelFunc) {
+	end, over := attemptLimit.Next(), func() {}
+	if limit != attemptTime {
+		end, over = context.WithTimeoutCause(context.Background(), limit, errNoAnswer)
+	}
+	limited, cancel := context.WithCancelCause(within(ctx, end))
+	stop := context.AfterFunc(end, func() {
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })() // what within has left out
 		s.lost(limited, sent)                                                 // not ctx: the attempt may be over before
 		cancel(errNoAnswer)
 	})
 	return limited, func() {
 		stop()
+		over()
 		cancel(nil)
 	}
 }

@@ -135,7 +135,7 @@ func TestUntilLost_endsWithItsAttempt(t *testing.T) {
 		servers.set(true)
 		ctx, cancel := bounded(t.Context())
 		defer cancel()
-		limited, end := s.untilLost(ctx, time.Now())
+		limited, end := s.untilLost(ctx, time.Now(), attemptTime)
 		time.Sleep(attemptTime + attemptTime/5)
 		if limited.Err() != nil {
 			t.Fatal("the attempt has ended, and no server has answered")
@@ -148,9 +148,9 @@ func TestUntilLost_endsWithItsAttempt(t *testing.T) {
 		if late != 0 {
 			t.Errorf("%d attempts that are over wait to be known as lost", late)
 		}
-		_, end = s.untilLost(ctx, time.Now())
+		_, end = s.untilLost(ctx, time.Now(), attemptTime)
 		defer end()
-		limited, end = s.untilLost(ctx, time.Now())
+		limited, end = s.untilLost(ctx, time.Now(), attemptTime)
 		defer end()
 		time.Sleep(2 * callTime)
 		if limited.Err() == nil {

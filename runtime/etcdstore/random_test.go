@@ -114,6 +114,7 @@ func (w *witness) round(seed uint64) {
 			})
 		}
 	}
+	all.Go(func() { w.leads(over, rand.New(rand.NewPCG(seed, 1000))) })
 	all.Wait()
 	fresh := w.node("fresh", 0)
 	for _, key := range randomKeys {
@@ -142,6 +143,20 @@ func (w *witness) round(seed uint64) {
 		}
 	}
 	w.t.Logf("seen: %v", w.seen)
+}
+
+// leads has leaders of etcd stand still for a while, until ctx is over.
+func (w *witness) leads(ctx context.Context, r *rand.Rand) {
+	for ctx.Err() == nil {
+		for _, do := range []func(){w.etcd.elect, w.etcd.goOn} {
+			select {
+			case <-time.After(between(r, 0, 25*time.Second)):
+				do()
+			case <-ctx.Done():
+			}
+		}
+	}
+	w.etcd.goOn()
 }
 
 func between(r *rand.Rand, least, most time.Duration) time.Duration {

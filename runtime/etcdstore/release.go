@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -312,7 +311,7 @@ func (s *session) keepClasses(h *held) (kept func()) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	classes := slices.Concat([]*class{h.class}, h.maybe, h.moving)
+	classes := h.classes()
 	for _, c := range classes {
 		c.keeping++
 	}

@@ -1,10 +1,13 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/pace"
@@ -19,9 +22,18 @@ func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error 
 	// one limit together.
 	limited, cancel := bounded(etcd.WithRequireLeader(ctx))
 	defer cancel()
-	r := &renewing{s: s, errs: make([]error, len(renewals)), held: make([]held, len(renewals))}
-	r.begin(limited, renewals)
-	r.cover(limited, began, renewals)
+	leases := make([]lockrt.HeldLease, len(renewals))
+	r := &renewing{s: s, began: began, ttls: make([]time.Duration, len(renewals))}
+	for i, renewal := range renewals {
+		leases[i], r.ttls[i] = lockrt.HeldLease{Key: renewal.Key, ID: renewal.ID}, renewal.TTL
+	}
+	r.begin(leases)
+	r.move(limited)
+	for r.cover(limited) {
+		if err := r.awaitRehousing(limited); err != nil {
+			r.fail(r.open(), err)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, renewal := range renewals {
@@ -39,74 +51,116 @@ func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error 
 	return r.errs
 }
 
-// renewing is one call of Renew.
+// renewing is one call of Renew or Check.
 type renewing struct {
-	s    *session
-	errs []error
-	held []held // as they were when the call began
+	s     *session
+	began time.Time
+	ttls  []time.Duration // of the renewals
+	held  []held          // as far as is known
+	errs  []error
+	done  []bool // it is renewed
+	aged  bool   // those are to be moved whose classes are aged, too
 }
 
-// begin finds the leases, and moves those that are to last longer to another class.
-func (r *renewing) begin(ctx context.Context, renewals []lockrt.Renewal) {
-	s := r.s
-	s.mu.Lock()
-	for i, renewal := range renewals {
-		if h := s.leases[renewal.ID]; h != nil && h.key == renewal.Key {
+// begin finds the leases.
+func (r *renewing) begin(leases []lockrt.HeldLease) {
+	r.held, r.errs, r.done = make([]held, len(leases)), make([]error, len(leases)), make([]bool, len(leases))
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	for i, l := range leases {
+		if h := r.s.leases[l.ID]; h != nil && h.key == l.Key {
 			r.held[i] = *h
 		} else {
 			r.errs[i] = lockrt.ErrLost
 		}
 	}
-	s.mu.Unlock()
-	for i, renewal := range renewals {
-		if r.errs[i] == nil && renewal.TTL.Truncate(time.Microsecond) > r.held[i].ttl { // in which entries have it
-			r.held[i].class, r.errs[i] = s.lengthen(ctx, r.held[i], renewal.TTL)
+}
+
+// open are the leases of which there is something to do.
+func (r *renewing) open() (all []int) {
+	for i, err := range r.errs {
+		if err == nil && !r.done[i] {
+			all = append(all, i)
 		}
 	}
+	return all
 }
 
 // cover reads the contenders, and waits meanwhile for what signs of life their classes lack to last as long as the renewed
-// leases.
-func (r *renewing) cover(ctx context.Context, began time.Time, renewals []lockrt.Renewal) {
-	for c, end := range r.ends(began, renewals) {
+// leases. It reports true if etcd has changed its leader, and some have to be moved first.
+func (r *renewing) cover(ctx context.Context) (aged bool) {
+	_, ends := r.ends()
+	for c, end := range ends {
 		if !r.s.lasts(c, end) {
 			pace.Wake(c.wanted)
 		}
 	}
 	r.read(ctx)
-	failed := make(map[*class]error)
-	for c, end := range r.ends(began, renewals) {
-		failed[c] = r.s.awaitLife(ctx, c, end)
+	others, ends := r.ends()
+	covered := make(map[*class]error)
+	for c, end := range ends {
+		covered[c] = r.s.awaitLife(ctx, c, end)
 	}
-	for i, h := range r.held {
+	for _, i := range r.open() {
+		err := covered[r.held[i].class]
+		for _, c := range others[i] {
+			if !errors.Is(covered[c], lockrt.ErrLost) { // what is lost is no place to move to
+				err = cmp.Or(err, covered[c])
+			}
+		}
+		if errors.Is(err, errAged) {
+			aged = true
+		} else {
+			r.errs[i], r.done[i] = err, true
+		}
+	}
+	return aged
+}
+
+// fail is for leases for which nothing more is done, for a reason.
+func (r *renewing) fail(all []int, err error) {
+	for _, i := range all {
 		if r.errs[i] == nil {
-			r.errs[i] = failed[h.class]
+			r.errs[i] = err
 		}
 	}
 }
 
-// ends is until when the classes have to last.
-func (r *renewing) ends(began time.Time, renewals []lockrt.Renewal) map[*class]time.Time {
-	ends := make(map[*class]time.Time)
-	for i, h := range r.held {
-		if end := began.Add(renewals[i].TTL); r.errs[i] == nil && ends[h.class].Before(end) {
-			ends[h.class] = end
+// ends returns until when the classes have to last, and to which other ones a contender may move meanwhile.
+func (r *renewing) ends() (others map[int][]*class, ends map[*class]time.Time) {
+	others, ends = make(map[int][]*class), make(map[*class]time.Time)
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	for _, i := range r.open() {
+		h := r.s.leases[r.held[i].id]
+		if h == nil {
+			r.errs[i] = lockrt.ErrLost
+			continue
+		}
+		end := r.began.Add(r.ttls[i])
+		need := func(c *class) {
+			if ends[c].Before(end) {
+				ends[c] = end
+			}
+		}
+		r.held[i].class = h.class
+		need(h.class)
+		if len(h.maybe)+len(h.moving) > 0 {
+			others[i] = slices.Concat(h.maybe, h.moving)
+			for _, c := range others[i] {
+				need(c)
+			}
 		}
 	}
-	return ends
+	return others, ends
 }
 
 // read looks which of the contenders are there.
 func (r *renewing) read(ctx context.Context) {
-	var open []int
-	for i, err := range r.errs {
-		if err == nil {
-			open = append(open, i)
-		}
-	}
+	open := r.open()
 	for len(open) > 0 {
 		n := r.s.fit(len(open), func(i int) int { return len(r.held[open[i]].me) })
-		err := r.readChunk(ctx, open[:n])
+		_, err := r.readChunk(ctx, open[:n])
 		if r.s.fewer(n, err) {
 			continue
 		}
@@ -120,8 +174,10 @@ func (r *renewing) read(ctx context.Context) {
 	}
 }
 
-func (r *renewing) readChunk(ctx context.Context, chunk []int) error {
+// readChunk returns the contenders as they are.
+func (r *renewing) readChunk(ctx context.Context, chunk []int) (found []*mvccpb.KeyValue, err error) {
 	s := r.s
+	found = make([]*mvccpb.KeyValue, len(chunk))
 	ops := make([]etcd.Op, len(chunk))
 	for j, i := range chunk {
 		ops[j] = etcd.OpGet(r.held[i].me)
@@ -132,7 +188,7 @@ func (r *renewing) readChunk(ctx context.Context, chunk []int) error {
 		})
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for j, i := range chunk {
 		h := r.held[i]
@@ -143,6 +199,7 @@ func (r *renewing) readChunk(ctx context.Context, chunk []int) error {
 			s.unsure(h.key, h.id)
 			continue
 		}
+		found[j] = kvs[0]
 		switch e := entryOf(kvs[0]); {
 		case e.Broken != "":
 			s.loseBroken(h.id, h.key, errors.New(e.Broken), "")
@@ -153,7 +210,7 @@ func (r *renewing) readChunk(ctx context.Context, chunk []int) error {
 			r.held[i].class, r.errs[i] = s.settleMove(&r.held[i], move{etcd.LeaseID(kvs[0].Lease), kvs[0].ModRevision, e.ttl()})
 		}
 	}
-	return nil
+	return found, nil
 }
 
 // Check implements lockrt.Checker.
@@ -161,16 +218,8 @@ func (s *session) Check(ctx context.Context, leases []lockrt.HeldLease) []error 
 	began := time.Now()
 	limited, cancel := bounded(etcd.WithRequireLeader(ctx)) // as Renew does
 	defer cancel()
-	r := &renewing{s: s, errs: make([]error, len(leases)), held: make([]held, len(leases))}
-	s.mu.Lock()
-	for i, l := range leases {
-		if h := s.leases[l.ID]; h != nil && h.key == l.Key {
-			r.held[i] = *h
-		} else {
-			r.errs[i] = lockrt.ErrLost
-		}
-	}
-	s.mu.Unlock()
+	r := &renewing{s: s}
+	r.begin(leases)
 	r.read(limited)
 	for i, err := range r.errs {
 		r.errs[i] = explain(ctx, began, err)

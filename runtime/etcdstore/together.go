@@ -99,7 +99,7 @@ func (s *session) sendChanges(
 			s.back(w)
 			return false
 		}
-		err = s.sending(ctx, w, func(ctx context.Context) error { return s.sendTogether(ctx, going) })
+		err = s.sending(ctx, w, attemptTime, func(ctx context.Context) error { return s.sendTogether(ctx, going) })
 		if !isCrowded(err) || len(batch) == 1 {
 			return err == nil
 		}

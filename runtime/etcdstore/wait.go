@@ -231,6 +231,15 @@ func (w *waiting) look(ctx context.Context) error {
 				continue
 			}
 		}
+		if v.granted() {
+			done, err := w.freshen(limited, &v.answer)
+			if err != nil {
+				return err
+			}
+			if !done {
+				continue
+			}
+		}
 		if err := w.said(limited, v.answer); err != nil {
 			return err
 		}

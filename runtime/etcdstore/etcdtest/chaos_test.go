@@ -34,8 +34,6 @@ func chaos(t *testing.T, processes bool) {
 			return member{m}, err
 		},
 		Open: openChaos, Modes: true, Processes: processes, Faults: 100, Patience: 2 * time.Minute,
-		// A leader that is stopped for longer than leases last may revoke them when it goes on: see docs/etcd.md.
-		Stop: 1200 * time.Millisecond,
 	}
 	for _, m := range c.Members {
 		all.Servers = append(all.Servers, member{m})
