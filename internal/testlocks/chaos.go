@@ -40,7 +40,6 @@ type Chaos struct {
 	Processes bool // each node is a process of its own, if TestMain begins with BeProcess
 	Faults    int
 	Patience  time.Duration // the faults end after this time
-	Stop      time.Duration // servers are stopped for less than this; 0: for as long as all else goes wrong
 }
 
 const (

@@ -22,8 +22,8 @@ var harms = []harm{
 		time.Sleep(short)
 		r.must(s.Restart())
 	}},
-	{"leader stopped", 1, func(r *run, _ *node, _, long time.Duration) { r.stopped(r.leader(), r.stop(long)) }},
-	{"server stopped", 1, func(r *run, _ *node, _, long time.Duration) { r.stopped(r.someServer(), r.stop(long)) }},
+	{"leader stopped", 1, func(r *run, _ *node, _, long time.Duration) { r.stopped(r.leader(), long) }},
+	{"server stopped", 1, func(r *run, _ *node, _, long time.Duration) { r.stopped(r.someServer(), long) }},
 	{"node silenced for long", 1, func(_ *run, n *node, _, long time.Duration) {
 		n.during(long, (*testenv.Proxy).Silence, (*testenv.Proxy).Resume)
 	}},
@@ -107,14 +107,6 @@ func (r *run) leader() Server {
 }
 
 func (r *run) someServer() Server { return r.Servers[r.rand.IntN(len(r.Servers))] }
-
-// stop is for how long a server is stopped.
-func (r *run) stop(d time.Duration) time.Duration {
-	if r.Stop > 0 {
-		return upTo(r.rand, r.Stop)
-	}
-	return d
-}
 
 func (r *run) stopped(s Server, d time.Duration) {
 	r.t.Helper()

@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -60,11 +61,14 @@ func (s *session) badlyHoused() (leases []lockrt.HeldLease) {
 	return leases
 }
 
-// rehouseThese moves contenders in some transactions at a time. It reports false if one of them failed.
+// rehouseThese moves contenders in some transactions at a time. It begins none any more, and reports false, when one has failed.
 func (s *session) rehouseThese(leases []lockrt.HeldLease) bool {
 	lanes, failed := make(chan struct{}, moveLanes), atomic.Bool{}
 	for chunk := range slices.Chunk(leases, moveBatch) {
-		lanes <- struct{}{}
+		if lanes <- struct{}{}; failed.Load() {
+			<-lanes
+			break
+		}
 		s.calls.Start(func() {
 			defer func() { <-lanes }()
 			if !s.rehouseChunk(chunk) {
@@ -88,7 +92,7 @@ func (s *session) rehouseChunk(leases []lockrt.HeldLease) bool {
 	defer s.mu.Unlock()
 	close(s.rehoused)
 	s.rehoused = make(chan struct{})
-	return !slices.ContainsFunc(r.errs, func(err error) bool { return err != nil })
+	return !slices.ContainsFunc(r.errs, func(err error) bool { return err != nil && !errors.Is(err, lockrt.ErrLost) })
 }
 
 // awaitRehousing returns when no class is aged any more under which the contenders of a renewal may be.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,13 +32,19 @@ type forgetfulKV struct {
 func (k *forgetfulKV) Txn(ctx context.Context) etcd.Txn {
 	return &watchedTxn{Txn: k.KV.Txn(ctx), commit: func(txn etcd.Txn, ops []etcd.Op) (*etcd.TxnResponse, error) {
 		r, err := txn.Commit()
-		for _, op := range ops {
-			if op.IsPut() && strings.Contains(string(op.KeyBytes()), "/l/") && rand.Int64N(100) < k.percent.Load() {
-				return nil, rpctypes.ErrTimeout
-			}
+		if slices.ContainsFunc(ops, putsContender) && rand.Int64N(100) < k.percent.Load() {
+			return nil, rpctypes.ErrTimeout
 		}
 		return r, err
 	}}
+}
+
+func putsContender(op etcd.Op) bool {
+	if op.IsTxn() {
+		_, thens, _ := op.Txn()
+		return slices.ContainsFunc(thens, putsContender)
+	}
+	return op.IsPut() && strings.Contains(string(op.KeyBytes()), "/l/")
 }
 
 func forgetful(t *testing.T, c *cluster) (*forgetfulKV, *lockrt.Locker) {
