@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	etcd "go.etcd.io/etcd/client/v3"
@@ -138,6 +139,9 @@ func (s *session) signOfLife(ctx context.Context, c *class) (sign, error) {
 	said, err := attempt(ctx, func(ctx context.Context) (*etcd.LeaseKeepAliveResponse, error) {
 		return s.client.KeepAliveOnce(ctx, c.id)
 	})
+	if isNoLease(err) {
+		err = s.forgotten(ctx, c, err)
+	}
 	if err != nil {
 		return sign{}, err
 	}
@@ -155,6 +159,57 @@ func (s *session) signOfLife(ctx context.Context, c *class) (sign, error) {
 		return sign{}, errOtherLeader // the server that answered is behind the others
 	}
 	return sign{sent, false}, nil
+}
+
+// asked is how many contenders are read to find out whether etcd has forgotten a lease.
+const asked = 16
+
+// forgotten returns an error of a server that does not know a lease, or errOtherLeader if it is mistaken: a former leader that
+// does not know of its successor has not heard of what that one has granted. What is under a lease goes with it.
+func (s *session) forgotten(ctx context.Context, c *class, noLease error) error {
+	keys, still := s.under(c)
+	if len(keys) == 0 {
+		return noLease // nobody loses anything by that
+	}
+	ops := make([]etcd.Op, len(keys))
+	for i, key := range keys {
+		ops[i] = etcd.OpGet(key, etcd.WithKeysOnly())
+	}
+	r, err := attempt(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return s.client.Txn(ctx).Then(ops...).Commit()
+	})
+	if err != nil {
+		return err
+	}
+	for _, said := range r.Responses {
+		if kvs := said.GetResponseRange().GetKvs(); len(kvs) > 0 && etcd.LeaseID(kvs[0].Lease) == c.id {
+			return errOtherLeader
+		}
+	}
+	if !still() { // they were released meanwhile, or moved
+		return errOtherLeader
+	}
+	return noLease
+}
+
+// under returns some keys that are under a class, and what reports whether one of them should be there still.
+func (s *session) under(c *class) (keys []string, still func() bool) {
+	if c.key == ownKey {
+		return []string{s.space.generation(s.id)}, func() bool { return true }
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*held
+	for _, h := range s.leases {
+		if h.class == c && len(all) < min(asked, s.parts) {
+			all, keys = append(all, h), append(keys, h.me)
+		}
+	}
+	return keys, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return slices.ContainsFunc(all, func(h *held) bool { return s.leases[h.id] == h && h.class == c })
+	}
 }
 
 func (s *session) isAged(c *class) bool {

@@ -57,6 +57,8 @@ const (
 	hedgeTime = 300 * time.Millisecond
 	// hedges is how many are asked at a time.
 	hedges = 3
+	// soonTime is how long the first attempt at a write of a renewal waits, if the servers answer others.
+	soonTime = hedgeTime / 2
 )
 
 // hedged is repeat for the calls of a renewal, which has time for little more than one attempt at a server that is silent.
@@ -138,7 +140,7 @@ func rewrite[T any](
 func rewriteSoon[T any](
 	ctx context.Context, s *session, r rank, call func(context.Context) (T, error),
 ) (got T, unanswered bool, err error) {
-	limit := hedgeTime
+	limit := soonTime
 	return again(ctx, func(ctx context.Context) (T, error) {
 		got, err := writeFor(ctx, s, r, limit, call)
 		limit = min(2*limit, attemptTime)

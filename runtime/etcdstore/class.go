@@ -2,10 +2,13 @@ package etcdstore
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	etcd "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 // class is one lease of etcd, to which the session's contenders with about the same TTL are attached. It is kept alive
@@ -62,9 +65,12 @@ func (s *session) class(ctx context.Context, ttl time.Duration) (*class, error) 
 }
 
 func (s *session) classOf(ctx context.Context, key time.Duration) (*class, error) {
-	for {
+	for pause := time.Duration(0); ; pause = pace.Backoff(pause, retryFirst, retryMost) {
 		if c := s.join(key); c != nil {
 			return c, nil
+		}
+		if pause > 0 && !pace.Sleep(ctx, pace.Jitter(pause)) {
+			return nil, fmt.Errorf("%w: %w", errOtherLeader, ctx.Err())
 		}
 		if err := s.makeClass(ctx, key); err != nil {
 			return nil, err
@@ -112,10 +118,11 @@ func (s *session) grant(ctx context.Context, key time.Duration) (*class, error) 
 	if err != nil {
 		return nil, err
 	}
-	s.store.terms.saw(r.ResponseHeader)
+	after := r.ResponseHeader.GetRaftTerm()
+	s.store.terms.granted(before, after)
 	return &class{
 		id: r.ID, key: key, length: time.Duration(r.TTL) * time.Second, term: before, alive: sent, idle: time.Now(),
-		aged: key != ownKey && r.ResponseHeader.GetRaftTerm() != before,
+		aged: key != ownKey && after != before,
 		gone: make(chan struct{}), wanted: make(chan struct{}, 1), tried: make(chan struct{}),
 	}, nil
 }

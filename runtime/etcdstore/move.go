@@ -150,7 +150,7 @@ func (r *renewing) moveChunk(ctx context.Context, c *class, chunk []int) error {
 }
 
 // mayMove makes a class one to which the contender of a lease moves: it is kept for as long. It returns the TTL that the
-// contender is to have, and reports false if that needs no move any more, the class is over, or the lease.
+// contender is to have, and reports false if that needs no move any more or another class, or if the class or the lease is over.
 func (r *renewing) mayMove(i int, c *class) (ttl time.Duration, may bool) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -158,12 +158,13 @@ func (r *renewing) mayMove(i int, c *class) (ttl time.Duration, may bool) {
 		return 0, false
 	}
 	ttl, moves := r.movesLocked(i)
-	if moves {
-		c.users++
-		h := r.s.leases[r.held[i].id]
-		h.moving = append(h.moving, c)
+	if !moves || classFor(ttl) != c.key {
+		return ttl, false
 	}
-	return ttl, moves
+	c.users++
+	h := r.s.leases[r.held[i].id]
+	h.moving = append(h.moving, c)
+	return ttl, true
 }
 
 // endMove ends what mayMove began. If an attempt had no answer the contender may have moved, or may later: the class is kept

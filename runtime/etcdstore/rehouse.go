@@ -16,6 +16,9 @@ import (
 // When etcd has changed its leader, the leases of etcd from before are of use for as long only as the former leader has heard
 // that they are. So all contenders of this session that hold a lock go to new ones, those first that are over first.
 
+// mostPasses is in how many passes about all are rehoused.
+const mostPasses = 32
+
 // rehouseLocked sees to it that contenders are rehoused; mu is held.
 func (s *session) rehouseLocked() {
 	if !s.rehouses {
@@ -40,25 +43,29 @@ func (s *session) rehouse() {
 	}
 }
 
-// badlyHoused are the leases whose contenders are to be rehoused. Without one, or when the session is closed, the rehousing is
-// over.
+// badlyHoused are those leases whose contenders are to be rehoused next: meanwhile others may be found that are over earlier.
+// Without one, or when the session is closed, the rehousing is over.
 func (s *session) badlyHoused() (leases []lockrt.HeldLease) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var aged []*held
-	for _, h := range s.leases {
-		if h.agedLocked() {
-			aged = append(aged, h)
-		}
-	}
-	if s.rehouses = len(aged) > 0 && s.ctx.Err() == nil; !s.rehouses {
-		return nil
-	}
-	slices.SortFunc(aged, func(a, b *held) int { return a.until.Compare(b.until) })
-	for _, h := range aged {
+	all := s.agedLeases()
+	slices.SortFunc(all, func(a, b held) int { return a.until.Compare(b.until) })
+	for _, h := range all[:min(len(all), max(moveLanes*moveBatch, len(all)/mostPasses))] {
 		leases = append(leases, lockrt.HeldLease{Key: h.key, ID: h.id})
 	}
 	return leases
+}
+
+func (s *session) agedLeases() (all []held) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() == nil {
+		for _, h := range s.leases {
+			if h.agedLocked() {
+				all = append(all, held{id: h.id, key: h.key, until: h.until})
+			}
+		}
+	}
+	s.rehouses = len(all) > 0
+	return all
 }
 
 // rehouseThese moves contenders in some transactions at a time. It begins none any more, and reports false, when one has failed.
@@ -88,6 +95,7 @@ func (s *session) rehouseChunk(leases []lockrt.HeldLease) bool {
 	r := &renewing{s: s, ttls: make([]time.Duration, len(leases)), aged: true}
 	r.begin(leases)
 	r.move(ctx)
+	s.tellGone(leases, r.errs)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.rehoused)

@@ -5,8 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -133,4 +138,197 @@ func (n *rehoused) close(t *testing.T) {
 	if err := n.locks.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
+}
+
+// lostOf is how many of some leases are lost.
+func lostOf(all []*lockrt.Lease) (n int) {
+	for _, lease := range all {
+		if lease.Err() != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (n *rehoused) release(all ...*lockrt.Lease) {
+	for _, lease := range all {
+		_ = lease.Release(context.Background())
+	}
+}
+
+// The cluster is another one from now on, or comes from a snapshot: its leaders have lower terms.
+func TestGrant_termGoesBack(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		e.term = 7
+		n := newRehoused(t, e)
+		held := n.acquire(t, "held", lockrt.Options{TTL: 10 * time.Second})
+		e.mu.Lock()
+		e.term = 2
+		before := e.granted
+		e.mu.Unlock()
+		n.release(n.acquire(t, "other", lockrt.Options{TTL: 30 * time.Second}))
+		time.Sleep(time.Minute)
+		if err := held.Check(t.Context()); err != nil {
+			t.Error(err)
+		}
+		n.release(held)
+		n.close(t)
+		if e.mu.Lock(); e.granted > before+4 {
+			t.Errorf("%d leases of etcd were granted", e.granted-before)
+		}
+		e.mu.Unlock()
+	})
+}
+
+// ignorant is a former leader that does not know of its successor, nor of what that one has granted.
+type ignorant struct {
+	fakeLeases
+	answers *atomic.Int64 // how many it gives
+}
+
+func (x ignorant) KeepAliveOnce(ctx context.Context, id etcd.LeaseID) (*etcd.LeaseKeepAliveResponse, error) {
+	if x.answers.Add(-1) >= 0 {
+		return nil, rpctypes.ErrLeaseNotFound
+	}
+	return x.fakeLeases.KeepAliveOnce(ctx, id)
+}
+
+// A former leader says that there is no such lease. Nobody loses a lock by that, and what etcd has really forgotten is lost.
+func TestSignOfLife_formerLeader(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		line := newFakeLine(e)
+		store, answers := line.store(), new(atomic.Int64)
+		store.client.Lease = ignorant{fakeLeases{line: line}, answers}
+		locks, err := lockrt.New(store, lockrt.Config{LocalHandoffs: -1, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := &rehoused{locks, line}
+		var held []*lockrt.Lease
+		for i := range 100 {
+			held = append(held, n.acquire(t, fmt.Sprint("k", i), lockrt.Options{TTL: 12 * time.Second}))
+		}
+		for range 10 {
+			answers.Store(4)
+			time.Sleep(10 * time.Second)
+		}
+		if lost := lostOf(held); lost > 0 {
+			t.Errorf("%d locks are lost", lost)
+		}
+		answers.Store(0)
+		e.mu.Lock()
+		granted := e.granted
+		e.mu.Unlock()
+		for id := range granted {
+			_ = e.end(id+1, true)
+		}
+		time.Sleep(11 * time.Second)
+		if lost := lostOf(held); lost < len(held) {
+			t.Errorf("of %d locks %d are lost", len(held), lost)
+		}
+		n.release(held...)
+		n.close(t)
+		time.Sleep(time.Minute)
+	})
+}
+
+// The answer to an Extend is lost while its contender is rehoused. The contender comes under a lease of etcd that is as long as
+// it needs.
+func TestRehouse_extendWithoutAnswer(t *testing.T) {
+	for wait := 7 * time.Second; wait < 11*time.Second; wait += 250 * time.Millisecond {
+		testsync.Bubble(t, func(t *testing.T) {
+			newLimits()
+			defer newLimits()
+			const ttl, longer = 24 * time.Second, 50 * time.Second
+			e := newFakeEtcd()
+			n := newRehoused(t, e)
+			other := n.acquire(t, "other", lockrt.Options{TTL: longer})
+			lease := n.acquire(t, "k", lockrt.Options{TTL: ttl})
+			time.Sleep(5 * time.Second)
+			e.elect()
+			time.Sleep(wait)
+			requests := new(atomic.Int64)
+			n.line.set("answers to writes are lost", func() fate {
+				return fate{back: time.Millisecond, mute: requests.Add(1) > 1}
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if lease.Extend(ctx, longer) == nil {
+				t.Fatal("the Extend has had its answer")
+			}
+			n.line.set("calm", func() fate { return calm })
+			for range 2 {
+				time.Sleep(time.Minute)
+				if err := lease.Extend(t.Context(), longer); err != nil {
+					t.Errorf("after %s: %v", wait, err)
+				}
+			}
+			n.release(lease, other)
+			n.close(t)
+			time.Sleep(3 * time.Minute)
+		})
+	}
+}
+
+// Thousands of long leases are rehoused at a slow etcd when short ones are found to need that, too.
+func TestRehouse_shortBehindLong(t *testing.T) {
+	const slow = 600 * time.Millisecond
+	for after := 24 * time.Second; after < 24900*time.Millisecond; after += 300 * time.Millisecond {
+		testsync.Bubble(t, func(t *testing.T) {
+			newLimits()
+			defer newLimits()
+			e := newFakeEtcd()
+			n := newRehoused(t, e)
+			var short, long []*lockrt.Lease
+			for i := range 20 {
+				short = append(short, n.acquire(t, fmt.Sprint("short", i), lockrt.Options{TTL: 8 * time.Second}))
+			}
+			for i := range 2500 {
+				long = append(long, n.acquire(t, fmt.Sprint("long", i), lockrt.Options{TTL: time.Minute}))
+			}
+			n.line.set("slow", func() fate { return fate{there: slow / 2, back: slow / 2} })
+			time.Sleep(after)
+			e.elect()
+			time.Sleep(time.Minute)
+			if short, long := lostOf(short), lostOf(long); short+long > 0 {
+				t.Errorf("after %s: %d short ones are lost, and %d long ones", after, short, long)
+			}
+			n.line.set("calm", func() fate { return calm })
+			n.release(append(short, long...)...)
+			n.close(t)
+			time.Sleep(3 * time.Minute)
+		})
+	}
+}
+
+// Somebody has deleted the key of a lock that is not renewed. Whoever finds that out tells the holder.
+func TestRehouse_gone(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		n := newRehoused(t, e)
+		lease := n.acquire(t, "k", lockrt.Options{TTL: 10 * time.Minute, NoRenew: true})
+		other := n.acquire(t, "other", lockrt.Options{TTL: 10 * time.Minute, NoRenew: true})
+		e.mu.Lock()
+		lock := []byte(newSpace("lockgen/", "lock").lock("k"))
+		e.change(func() {
+			e.remove(&pb.DeleteRangeRequest{Key: lock, RangeEnd: []byte(etcd.GetPrefixRangeEnd(string(lock)))})
+		})
+		e.mu.Unlock()
+		e.elect()
+		time.Sleep(3 * time.Minute)
+		if lease.Err() == nil || other.Err() != nil {
+			t.Errorf("of the lock that is gone its holder hears %v, and of another one %v", lease.Err(), other.Err())
+		}
+		n.release(lease, other)
+		n.close(t)
+		time.Sleep(20 * time.Minute)
+	})
 }

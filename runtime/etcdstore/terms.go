@@ -15,12 +15,24 @@ type terms struct {
 }
 
 // saw takes the term from an answer.
-func (t *terms) saw(h *pb.ResponseHeader) {
-	for term := h.GetRaftTerm(); ; {
+func (t *terms) saw(h *pb.ResponseHeader) { t.raise(h.GetRaftTerm()) }
+
+func (t *terms) raise(term uint64) {
+	for {
 		latest := t.latest.Load()
 		if term <= latest || t.latest.CompareAndSwap(latest, term) {
 			return
 		}
+	}
+}
+
+// granted takes the term from the answer to a write that was sent when another one was known. In one history it is not a lower
+// one. A cluster that was restored from a snapshot, or that is another one, begins with lower ones.
+func (t *terms) granted(before, after uint64) {
+	if after < before {
+		t.latest.CompareAndSwap(before, after)
+	} else {
+		t.raise(after)
 	}
 }
 

@@ -167,13 +167,18 @@ func (s *session) recheck() {
 		return
 	}
 	leases := s.Held()
+	s.tellGone(leases, s.Check(s.ctx, leases))
+}
+
+// tellGone tells which leases are lost, by what became of each of them.
+func (s *session) tellGone(leases []lockrt.HeldLease, errs []error) {
 	gone := make(map[string]bool)
-	for i, err := range s.Check(s.ctx, leases) {
-		if err != nil && errors.Is(err, lockrt.ErrLost) {
+	for i, err := range errs {
+		if errors.Is(err, lockrt.ErrLost) {
 			gone[leases[i].ID] = true
 		}
 	}
-	if len(gone) == 0 {
+	if len(gone) == 0 || s.Held == nil {
 		return
 	}
 	for _, still := range s.Held() { // one that was released meanwhile is not lost
