@@ -96,6 +96,18 @@ func (c *class) pause() time.Duration {
 	return pause - pace.Jitter(pause/10)
 }
 
+// ageLocked has nobody believe in a class for longer than so far, but for that of the session's own key; mu is held.
+func (s *session) ageLocked(c *class) {
+	if c.key == ownKey || c.aged {
+		return
+	}
+	c.aged = true
+	s.putAside(c)
+	s.rehouseLocked()
+	close(c.tried)
+	c.tried = make(chan struct{})
+}
+
 // sign is a sign of life that was acknowledged.
 type sign struct {
 	sent time.Time
@@ -110,10 +122,8 @@ func (s *session) renewClass(ctx context.Context, c *class) error {
 	case err != nil:
 	case !said.aged:
 		c.alive = said.sent
-	case c.key != ownKey:
-		c.aged = true
-		s.putAside(c)
-		s.rehouseLocked()
+	default:
+		s.ageLocked(c)
 	}
 	c.err = err
 	close(c.tried)
@@ -145,7 +155,7 @@ func (s *session) signOfLife(ctx context.Context, c *class) (sign, error) {
 	if err != nil {
 		return sign{}, err
 	}
-	s.store.terms.saw(said.ResponseHeader)
+	s.saw(said.ResponseHeader)
 	if s.isAged(c) || c.key == ownKey {
 		return sign{sent, true}, nil
 	}
@@ -229,7 +239,7 @@ func (s *session) count(ctx context.Context) (*etcd.GetResponse, error) {
 		return s.client.Get(ctx, s.space.generation(s.id), etcd.WithCountOnly())
 	})
 	if err == nil {
-		s.store.terms.saw(r.Header)
+		s.saw(r.Header)
 	}
 	return r, err
 }

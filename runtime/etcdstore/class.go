@@ -78,7 +78,7 @@ func (s *session) classOf(ctx context.Context, key time.Duration) (*class, error
 	}
 }
 
-// makeClass makes a class, unless there is one, or etcd changes its leader meanwhile.
+// makeClass makes a class, unless there is one. If etcd changes its leader meanwhile it is aged from the beginning.
 func (s *session) makeClass(ctx context.Context, key time.Duration) error {
 	return s.makeOnce(ctx, func() bool {
 		s.mu.Lock()
@@ -91,6 +91,7 @@ func (s *session) makeClass(ctx context.Context, key time.Duration) error {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		c.aged = key != ownKey && c.term != s.store.terms.latest.Load()
 		if s.every[c.id] = c; !c.aged {
 			s.classes[key] = c
 		}
@@ -100,7 +101,7 @@ func (s *session) makeClass(ctx context.Context, key time.Duration) error {
 }
 
 // grant has etcd grant a lease. Its term is one that has begun before, and so not a later one than that of the leader which
-// has granted it. If servers have applied an entry of a later one since, it is aged from the beginning.
+// has granted it.
 func (s *session) grant(ctx context.Context, key time.Duration) (*class, error) {
 	before, err := s.store.terms.known(ctx, s)
 	if err != nil {
@@ -118,11 +119,12 @@ func (s *session) grant(ctx context.Context, key time.Duration) (*class, error) 
 	if err != nil {
 		return nil, err
 	}
-	after := r.ResponseHeader.GetRaftTerm()
-	s.store.terms.granted(before, after)
+	if after := r.ResponseHeader.GetRaftTerm(); after < before {
+		s.store.terms.back(before, after)
+	}
+	s.saw(r.ResponseHeader)
 	return &class{
 		id: r.ID, key: key, length: time.Duration(r.TTL) * time.Second, term: before, alive: sent, idle: time.Now(),
-		aged: key != ownKey && after != before,
 		gone: make(chan struct{}), wanted: make(chan struct{}, 1), tried: make(chan struct{}),
 	}, nil
 }

@@ -61,6 +61,9 @@ func (s *session) hold(h *held) error {
 	}
 	h.class.users++
 	s.leases[h.id] = h
+	if h.agedLocked() {
+		s.rehouseLocked()
+	}
 	s.ends.Set(h, h.until)
 	s.cleanByLocked(h.until)
 	return nil

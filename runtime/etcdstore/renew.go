@@ -190,6 +190,7 @@ func (r *renewing) readChunk(ctx context.Context, chunk []int) (found []*mvccpb.
 	if err != nil {
 		return nil, err
 	}
+	s.saw(said.Header)
 	for j, i := range chunk {
 		h := r.held[i]
 		kvs := said.Responses[j].GetResponseRange().Kvs

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	etcd "go.etcd.io/etcd/client/v3"
@@ -47,6 +48,8 @@ type session struct {
 	used      chan struct{} // closed by begun, when the session has a generation for the first time
 	begun     sync.Once
 	wakeClean chan struct{}
+
+	term atomic.Uint64 // the latest that an answer had
 
 	mu        sync.Mutex // guards what follows
 	ground    ground

@@ -17,6 +17,26 @@ type terms struct {
 // saw takes the term from an answer.
 func (t *terms) saw(h *pb.ResponseHeader) { t.raise(h.GetRaftTerm()) }
 
+// saw takes the term from an answer to this session. If it is a later one than so far, all classes are aged.
+func (s *session) saw(h *pb.ResponseHeader) {
+	term := h.GetRaftTerm()
+	s.store.terms.raise(term)
+	if term <= s.term.Load() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if term <= s.term.Load() {
+		return
+	}
+	s.term.Store(term)
+	for _, c := range s.every {
+		if c.term < term {
+			s.ageLocked(c)
+		}
+	}
+}
+
 func (t *terms) raise(term uint64) {
 	for {
 		latest := t.latest.Load()
@@ -26,15 +46,9 @@ func (t *terms) raise(term uint64) {
 	}
 }
 
-// granted takes the term from the answer to a write that was sent when another one was known. In one history it is not a lower
-// one. A cluster that was restored from a snapshot, or that is another one, begins with lower ones.
-func (t *terms) granted(before, after uint64) {
-	if after < before {
-		t.latest.CompareAndSwap(before, after)
-	} else {
-		t.raise(after)
-	}
-}
+// back takes the term from the answer to a write that was sent when a later one was known. That does not happen in one history:
+// the cluster was restored from a snapshot, or it is another one.
+func (t *terms) back(from, to uint64) { t.latest.CompareAndSwap(from, to) }
 
 // known returns the latest term, and asks for one if none is known.
 func (t *terms) known(ctx context.Context, s *session) (uint64, error) {

@@ -67,13 +67,18 @@ func (s *session) commit(ctx context.Context, c *combine.Combiner[*change], e *c
 func (s *session) commitAlone(ctx context.Context, e *change) (*etcd.TxnResponse, error) {
 	e.sent = time.Now()
 	if len(e.ifs) > 0 {
-		return s.client.Txn(ctx).If(e.ifs...).Then(e.thens...).Commit()
+		r, err := s.client.Txn(ctx).If(e.ifs...).Then(e.thens...).Commit()
+		if err == nil {
+			s.saw(r.Header)
+		}
+		return r, err
 	}
 	r, err := s.client.Do(ctx, e.thens[0])
 	if err != nil {
 		return nil, err
 	}
 	deleted := (*pb.DeleteRangeResponse)(r.Del())
+	s.saw(deleted.Header)
 	return &etcd.TxnResponse{Header: deleted.Header, Succeeded: true, Responses: []*pb.ResponseOp{
 		{Response: &pb.ResponseOp_ResponseDeleteRange{ResponseDeleteRange: deleted}},
 	}}, nil
@@ -125,6 +130,9 @@ func (s *session) sendTogether(ctx context.Context, batch []*change) error {
 	if err != nil && !mayHaveRun(err) {
 		s.fewer(len(batch), err)
 		return err // one of them was refused, and so all were
+	}
+	if err == nil {
+		s.saw(r.Header)
 	}
 	for i, e := range batch {
 		if e.err, e.done = err, true; err == nil {
