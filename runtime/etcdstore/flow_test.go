@@ -182,8 +182,9 @@ func TestFlow_crowd(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if 2*worst > ttl/6 {
-			t.Errorf("an answer took %s, and two have to come within %s", worst, ttl/6)
+		// One more than there is room for may go in the moment in which an answer comes.
+		if most := ttl/6 + 2*each; 2*worst > most {
+			t.Errorf("an answer took %s, and two have to come within %s", worst, most)
 		}
 		if done < 55*time.Second {
 			t.Errorf("the server was busy for %s of a minute", done)
