@@ -174,16 +174,20 @@ func (s *session) signOfLife(ctx context.Context, c *class) (sign, error) {
 // asked is how many contenders are read to find out whether etcd has forgotten a lease.
 const asked = 16
 
-// forgotten returns an error of a server that does not know a lease, or errOtherLeader if it is mistaken: a former leader that
-// does not know of its successor has not heard of what that one has granted. What is under a lease goes with it.
+// forgotten returns an error of a server that does not know a lease, or errOtherLeader if it may be mistaken: a former leader
+// that does not know of its successor has not heard of what that one has granted. What is under a lease goes with it. Where
+// that does not tell, whoever puts something under it is told by a majority.
 func (s *session) forgotten(ctx context.Context, c *class, noLease error) error {
-	keys, still := s.under(c)
-	if len(keys) == 0 {
+	under, used := s.under(c)
+	if !used {
 		return noLease // nobody loses anything by that
 	}
-	ops := make([]etcd.Op, len(keys))
-	for i, key := range keys {
-		ops[i] = etcd.OpGet(key, etcd.WithKeysOnly())
+	if len(under) == 0 {
+		return errOtherLeader
+	}
+	ops := make([]etcd.Op, len(under))
+	for i, h := range under {
+		ops[i] = etcd.OpGet(h.me, etcd.WithKeysOnly())
 	}
 	r, err := attempt(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).Then(ops...).Commit()
@@ -191,35 +195,44 @@ func (s *session) forgotten(ctx context.Context, c *class, noLease error) error 
 	if err != nil {
 		return err
 	}
-	for _, said := range r.Responses {
-		if kvs := said.GetResponseRange().GetKvs(); len(kvs) > 0 && etcd.LeaseID(kvs[0].Lease) == c.id {
+	gone := false
+	for i, said := range r.Responses {
+		switch kvs := said.GetResponseRange().GetKvs(); {
+		case len(kvs) == 0:
+			gone = gone || s.staysUnder(under[i], c)
+		case etcd.LeaseID(kvs[0].Lease) == c.id:
 			return errOtherLeader
 		}
 	}
-	if !still() { // they were released meanwhile, or moved
-		return errOtherLeader
+	if gone {
+		return noLease
 	}
-	return noLease
+	return errOtherLeader
 }
 
-// under returns some keys that are under a class, and what reports whether one of them should be there still.
-func (s *session) under(c *class) (keys []string, still func() bool) {
+// under returns some contenders that are under a class, or may be, and whether anybody uses it.
+func (s *session) under(c *class) (some []*held, used bool) {
 	if c.key == ownKey {
-		return []string{s.space.generation(s.id)}, func() bool { return true }
+		return []*held{{me: s.space.generation(s.id)}}, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []*held
 	for _, h := range s.leases {
-		if h.class == c && len(all) < min(asked, s.parts) {
-			all, keys = append(all, h), append(keys, h.me)
+		if len(some) == min(asked, s.parts) {
+			break
+		}
+		if h.class == c || slices.Contains(h.maybe, c) || slices.Contains(h.moving, c) {
+			some = append(some, h)
 		}
 	}
-	return keys, func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return slices.ContainsFunc(all, func(h *held) bool { return s.leases[h.id] == h && h.class == c })
-	}
+	return some, c.users+c.keeping > 0
+}
+
+// staysUnder reports whether what was under a class should be there still.
+func (s *session) staysUnder(h *held, c *class) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.key == ownKey || s.leases[h.id] == h && h.class == c && len(h.maybe)+len(h.moving) == 0
 }
 
 func (s *session) isAged(c *class) bool {

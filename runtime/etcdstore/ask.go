@@ -2,7 +2,6 @@ package etcdstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -292,11 +291,7 @@ func (s *session) accept(q *question, a answer) (lockrt.Grant, error) {
 		err = waits.ErrBroken
 	}
 	if err != nil {
-		if errors.Is(err, errClassOver) { // its key has gone with it
-			s.unsure(h.key, h.id)
-		} else {
-			s.abandon(h)
-		}
+		s.abandon(h)
 		return lockrt.Grant{}, err
 	}
 	return lockrt.Grant{Epoch: a.ground.epoch(e, h.rev), Slot: e.Slot, Start: start}, nil

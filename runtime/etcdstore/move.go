@@ -151,6 +151,7 @@ func (r *renewing) moveChunk(ctx context.Context, c *class, chunk []int) error {
 
 // mayMove makes a class one to which the contender of a lease moves: it is kept for as long. It returns the TTL that the
 // contender is to have, and reports false if that needs no move any more or another class, or if the class or the lease is over.
+// One may believe in the class for as long as one believes in the lease now.
 func (r *renewing) mayMove(i int, c *class) (ttl time.Duration, may bool) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -158,7 +159,7 @@ func (r *renewing) mayMove(i int, c *class) (ttl time.Duration, may bool) {
 		return 0, false
 	}
 	ttl, moves := r.movesLocked(i)
-	if !moves || classFor(ttl) != c.key {
+	if !moves || classFor(ttl) != c.key || c.aged || !c.lastsLocked(r.held[i].until) {
 		return ttl, false
 	}
 	c.users++
@@ -182,7 +183,9 @@ func (s *session) endMove(id string, c *class, unanswered bool) {
 	}
 	h.moving = slices.Delete(h.moving, i, i+1)
 	if unanswered {
-		h.maybe = append(h.maybe, c)
+		if h.maybe = append(h.maybe, c); c.aged {
+			s.rehouseLocked()
+		}
 	} else {
 		s.leaveLocked(c)
 	}
@@ -228,7 +231,9 @@ func (s *session) settleMove(h *held, m move) (*class, error) {
 		default:
 			c.users++
 			s.leaveLocked(now.class)
-			now.class, now.ttl = c, m.ttl
+			if now.class, now.ttl = c, m.ttl; c.aged {
+				s.rehouseLocked()
+			}
 			return c, nil
 		}
 	}

@@ -63,7 +63,7 @@ func TestRehouse(t *testing.T) {
 				r := rand.New(rand.NewPCG(1, 2))
 				for range 3 {
 					time.Sleep(between(r, 0, ttl))
-					n.line.set(name, weather(r))
+					n.line.set(name, weather(rand.New(rand.NewPCG(r.Uint64(), 0))))
 					e.elect()
 					time.Sleep(between(r, 0, ttl))
 					if err := held[0].Extend(t.Context(), between(r, ttl, 90*time.Second)); err != nil {
@@ -187,6 +187,7 @@ func TestGrant_termGoesBack(t *testing.T) {
 type ignorant struct {
 	fakeLeases
 	answers *atomic.Int64 // how many it gives
+	full    *atomic.Bool  // the database is
 }
 
 func (x ignorant) KeepAliveOnce(ctx context.Context, id etcd.LeaseID) (*etcd.LeaseKeepAliveResponse, error) {
@@ -196,32 +197,45 @@ func (x ignorant) KeepAliveOnce(ctx context.Context, id etcd.LeaseID) (*etcd.Lea
 	return x.fakeLeases.KeepAliveOnce(ctx, id)
 }
 
+func (x ignorant) Grant(ctx context.Context, ttl int64) (*etcd.LeaseGrantResponse, error) {
+	if x.full.Load() {
+		return nil, rpctypes.ErrNoSpace
+	}
+	return x.fakeLeases.Grant(ctx, ttl)
+}
+
+// newIgnorant is a Locker at a fakeEtcd and at a former leader.
+func newIgnorant(t *testing.T, e *fakeEtcd) (*rehoused, ignorant) {
+	t.Helper()
+	line := newFakeLine(e)
+	store, former := line.store(), ignorant{fakeLeases{line: line}, new(atomic.Int64), new(atomic.Bool)}
+	store.client.Lease = former
+	locks, err := lockrt.New(store, lockrt.Config{LocalHandoffs: -1, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rehoused{locks, line}, former
+}
+
 // A former leader says that there is no such lease. Nobody loses a lock by that, and what etcd has really forgotten is lost.
 func TestSignOfLife_formerLeader(t *testing.T) {
 	testsync.Bubble(t, func(t *testing.T) {
 		newLimits()
 		defer newLimits()
 		e := newFakeEtcd()
-		line := newFakeLine(e)
-		store, answers := line.store(), new(atomic.Int64)
-		store.client.Lease = ignorant{fakeLeases{line: line}, answers}
-		locks, err := lockrt.New(store, lockrt.Config{LocalHandoffs: -1, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := &rehoused{locks, line}
+		n, former := newIgnorant(t, e)
 		var held []*lockrt.Lease
 		for i := range 100 {
 			held = append(held, n.acquire(t, fmt.Sprint("k", i), lockrt.Options{TTL: 12 * time.Second}))
 		}
 		for range 10 {
-			answers.Store(4)
+			former.answers.Store(4)
 			time.Sleep(10 * time.Second)
 		}
 		if lost := lostOf(held); lost > 0 {
 			t.Errorf("%d locks are lost", lost)
 		}
-		answers.Store(0)
+		former.answers.Store(0)
 		e.mu.Lock()
 		granted := e.granted
 		e.mu.Unlock()
@@ -331,4 +345,83 @@ func TestRehouse_gone(t *testing.T) {
 		n.close(t)
 		time.Sleep(20 * time.Minute)
 	})
+}
+
+// The former leader is asked of a lease of etcd under which nothing is held, but somebody takes a lock.
+func TestSignOfLife_formerLeaderDuringAcquire(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		n, former := newIgnorant(t, e)
+		n.line.set("slow", func() fate { return fate{there: 50 * time.Millisecond, back: 50 * time.Millisecond} })
+		for i := range 700 {
+			former.answers.Store(100)
+			lease, err := n.locks.Acquire(t.Context(), fmt.Sprint("k", i), lockrt.Options{TTL: 10 * time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.release(lease)
+		}
+		former.answers.Store(0)
+		n.close(t)
+		time.Sleep(time.Minute)
+	})
+}
+
+// The former leader is asked of a lease of etcd that keeps a lock in a full database.
+func TestSignOfLife_formerLeaderAndMinHold(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		n, former := newIgnorant(t, e)
+		other := newRehoused(t, e)
+		const kept = 9 * time.Minute
+		lease := n.acquire(t, "k", lockrt.Options{TTL: 10 * time.Second, MinHold: kept})
+		began := time.Now()
+		former.full.Store(true)
+		former.answers.Store(4)
+		n.release(lease)
+		next, err := other.locks.Acquire(t.Context(), "k", lockrt.Options{TTL: 10 * time.Second, Wait: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < kept {
+			t.Errorf("it was kept for %s, want %s", took, kept)
+		}
+		other.release(next)
+		n.close(t)
+		other.close(t)
+		time.Sleep(time.Minute)
+	})
+}
+
+// Whether a contender may go to a class is decided by what is known when it goes.
+func TestMayMove(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*class, *held)
+		may    bool
+	}{
+		"as it is":                            {func(*class, *held) {}, true},
+		"the class is over":                   {func(c *class, _ *held) { c.over = true }, false},
+		"it is aged":                          {func(c *class, _ *held) { c.aged = true }, false},
+		"the lease is believed in for longer": {func(c *class, h *held) { h.until = c.alive.Add(c.length + 1) }, false},
+		"the lease has a longer TTL":          {func(_ *class, h *held) { h.ttl = time.Hour }, false},
+	} {
+		testsync.Bubble(t, func(t *testing.T) {
+			s, _ := flowing(t)
+			key := classFor(10 * time.Second)
+			c := &class{key: key, length: key, alive: time.Now(), tried: make(chan struct{})}
+			h := &held{id: "a", class: &class{aged: true}, ttl: 10 * time.Second, until: time.Now().Add(time.Second)}
+			s.leases[h.id] = h
+			r := &renewing{
+				s: s, held: []held{*h}, errs: make([]error, 1), done: make([]bool, 1), ttls: make([]time.Duration, 1), aged: true,
+			}
+			tt.change(c, h)
+			if _, may := r.mayMove(0, c); may != tt.may {
+				t.Errorf("%s: it may be moved: %t", name, may)
+			}
+		})
+	}
 }
