@@ -25,6 +25,9 @@ func (c *class) lastsLocked(end time.Time) bool { return !c.alive.Add(c.length).
 // errAged is that of a class in which nobody may believe for longer than so far.
 var errAged = errors.New("etcd has another leader than the one that granted the lease")
 
+// errShort is that of a class that cannot last for so long.
+var errShort = errors.New("the lease of etcd is shorter than that of the lock")
+
 // awaitLife waits until a class is known to last until then.
 func (s *session) awaitLife(ctx context.Context, c *class, end time.Time) error {
 	for first := true; ; first = false {
@@ -36,6 +39,8 @@ func (s *session) awaitLife(ctx context.Context, c *class, end time.Time) error 
 			return nil
 		case aged:
 			return errAged
+		case end.After(time.Now().Add(c.length)):
+			return errShort
 		case !first && err != nil && !retryable(err):
 			return err
 		}
@@ -221,7 +226,7 @@ func (s *session) under(c *class) (some []*held, used bool) {
 		if len(some) == min(asked, s.parts) {
 			break
 		}
-		if h.class == c || slices.Contains(h.maybe, c) || slices.Contains(h.moving, c) {
+		if h.class == c || slices.Contains(h.othersLocked(), c) {
 			some = append(some, h)
 		}
 	}
@@ -232,7 +237,7 @@ func (s *session) under(c *class) (some []*held, used bool) {
 func (s *session) staysUnder(h *held, c *class) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return c.key == ownKey || s.leases[h.id] == h && h.class == c && len(h.maybe)+len(h.moving) == 0
+	return c.key == ownKey || s.leases[h.id] == h && h.class == c && len(h.othersLocked()) == 0
 }
 
 func (s *session) isAged(c *class) bool {

@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -291,7 +292,11 @@ func (s *session) accept(q *question, a answer) (lockrt.Grant, error) {
 		err = waits.ErrBroken
 	}
 	if err != nil {
-		s.abandon(h)
+		if errors.Is(err, errClassOver) { // its key has gone with it
+			s.unsure(h.key, h.id)
+		} else {
+			s.abandon(h)
+		}
 		return lockrt.Grant{}, err
 	}
 	return lockrt.Grant{Epoch: a.ground.epoch(e, h.rev), Slot: e.Slot, Start: start}, nil

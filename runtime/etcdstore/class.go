@@ -201,7 +201,7 @@ func (s *session) lose(c *class) {
 	var doubtful []*held // whose contenders may have another class
 	for id, h := range s.leases {
 		// A request that still moves one there will say so itself.
-		if h.class == c || slices.Contains(h.maybe, c) {
+		if h.class == c || slices.ContainsFunc(h.maybe, func(t trip) bool { return t.to == c && t.from >= h.moved }) {
 			lost = append(lost, id)
 			s.dropLocked(h)
 			s.unsureLocked(h.key, h.id)

@@ -14,8 +14,8 @@ type held struct {
 	me      string // the key of the contender
 	rev     int64  // of the contender's creation
 	class   *class
-	moving  []*class      // to which requests under way move it
-	maybe   []*class      // to which it may move, or have moved, by requests that had no answer
+	moving  []trip        // by requests under way
+	maybe   []trip        // by requests that had no answer: it may move, or have moved
 	moved   int64         // the revision of the contender's last change that is known
 	ttl     time.Duration // as the entry has it
 	permits int           // 0 without permits
@@ -28,14 +28,37 @@ type held struct {
 	heapIndex int
 }
 
-// classes are those under which the contender may be, now or by requests that are on their way. The first is the one that is
-// known.
-func (h *held) classes() []*class { return slices.Concat([]*class{h.class}, h.maybe, h.moving) }
+// trip is that of a contender to a class, by a request that refuses itself if the contender has another revision.
+type trip struct {
+	to   *class
+	from int64
+}
 
-// agedLocked reports whether one of them is aged; session.mu is held.
+// classes are those that have the lease as a user. The first is the one of the contender, as far as is known.
+func (h *held) classes() []*class {
+	all := []*class{h.class}
+	for _, t := range slices.Concat(h.maybe, h.moving) {
+		all = append(all, t.to)
+	}
+	return all
+}
+
+// othersLocked are the classes under which the contender may come yet, or be by now. session.mu is held, as by what follows.
+func (h *held) othersLocked() (all []*class) {
+	if len(h.maybe)+len(h.moving) == 0 {
+		return nil
+	}
+	for _, t := range slices.Concat(h.maybe, h.moving) {
+		if t.from >= h.moved {
+			all = append(all, t.to)
+		}
+	}
+	return all
+}
+
+// agedLocked reports whether one of the classes is aged under which the contender may be.
 func (h *held) agedLocked() bool {
-	aged := func(c *class) bool { return c.aged }
-	return h.class.aged || slices.ContainsFunc(h.maybe, aged) || slices.ContainsFunc(h.moving, aged)
+	return h.class.aged || slices.ContainsFunc(h.othersLocked(), func(c *class) bool { return c.aged })
 }
 
 // hold remembers a lease. The class has it as a user from here on. It does nothing, and returns why, if the lease was

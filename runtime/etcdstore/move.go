@@ -118,14 +118,18 @@ func (r *renewing) moveChunk(ctx context.Context, c *class, chunk []int) error {
 	var going []int
 	var parts []etcd.Op
 	var ttls []time.Duration
+	var froms []int64
 	for j, i := range chunk {
-		ttl, may := r.mayMove(i, c)
+		if r.errs[i] != nil {
+			continue
+		}
+		ttl, may := r.mayMove(i, trip{c, found[j].ModRevision})
 		if !may {
 			continue
 		}
 		me, e := r.held[i].me, entryOf(found[j])
 		e.TTL = ttl.Microseconds()
-		going, ttls = append(going, i), append(ttls, ttl)
+		going, ttls, froms = append(going, i), append(ttls, ttl), append(froms, found[j].ModRevision)
 		parts = append(parts, etcd.OpTxn([]etcd.Cmp{changedAt(me, found[j].ModRevision)},
 			[]etcd.Op{etcd.OpPut(me, e.text(), etcd.WithLease(c.id))}, nil))
 	}
@@ -140,7 +144,7 @@ func (r *renewing) moveChunk(ctx context.Context, c *class, chunk []int) error {
 		if moved {
 			h.class, r.errs[i] = s.settleMove(h, move{c.id, done.Header.Revision, ttls[j]})
 		}
-		s.endMove(h.id, c, unanswered && !moved) // but for what settleMove has taken over
+		s.endMove(h.id, trip{c, froms[j]}, unanswered && !moved) // but for what settleMove has taken over
 	}
 	if isNoLease(err) {
 		s.lose(c)
@@ -149,41 +153,38 @@ func (r *renewing) moveChunk(ctx context.Context, c *class, chunk []int) error {
 	return err
 }
 
-// mayMove makes a class one to which the contender of a lease moves: it is kept for as long. It returns the TTL that the
+// mayMove begins the trip of a contender to a class, which is kept for as long. It returns the TTL that the
 // contender is to have, and reports false if that needs no move any more or another class, or if the class or the lease is over.
 // One may believe in the class for as long as one believes in the lease now.
-func (r *renewing) mayMove(i int, c *class) (ttl time.Duration, may bool) {
+func (r *renewing) mayMove(i int, t trip) (ttl time.Duration, may bool) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	if r.errs[i] != nil || c.over {
-		return 0, false
-	}
 	ttl, moves := r.movesLocked(i)
-	if !moves || classFor(ttl) != c.key || c.aged || !c.lastsLocked(r.held[i].until) {
+	c, h := t.to, r.s.leases[r.held[i].id]
+	if !moves || t.from < h.moved || classFor(ttl) != c.key || c.over || c.aged || !c.lastsLocked(h.until) {
 		return ttl, false
 	}
 	c.users++
-	h := r.s.leases[r.held[i].id]
-	h.moving = append(h.moving, c)
+	h.moving = append(h.moving, t)
 	return ttl, true
 }
 
 // endMove ends what mayMove began. If an attempt had no answer the contender may have moved, or may later: the class is kept
 // as long as the lease. If etcd has forgotten it meanwhile, the contender may have gone with it.
-func (s *session) endMove(id string, c *class, unanswered bool) {
+func (s *session) endMove(id string, t trip, unanswered bool) {
 	s.mu.Lock()
-	h := s.leases[id]
+	c, h := t.to, s.leases[id]
 	i := -1
 	if h != nil {
-		i = slices.Index(h.moving, c)
+		i = slices.Index(h.moving, t)
 	}
 	if i < 0 {
 		s.mu.Unlock()
 		return
 	}
 	h.moving = slices.Delete(h.moving, i, i+1)
-	if unanswered {
-		if h.maybe = append(h.maybe, c); c.aged {
+	if unanswered = unanswered && t.from >= h.moved; unanswered {
+		if h.maybe = append(h.maybe, t); c.aged {
 			s.rehouseLocked()
 		}
 	} else {
@@ -211,8 +212,8 @@ func (s *session) settleMove(h *held, m move) (*class, error) {
 	if m.rev > now.moved { // requests that were built on an older revision refuse themselves from here on
 		now.maybe = nil
 		defer func() {
-			for _, c := range late {
-				s.leaveLocked(c)
+			for _, t := range late {
+				s.leaveLocked(t.to)
 			}
 		}()
 	}
@@ -221,8 +222,8 @@ func (s *session) settleMove(h *held, m move) (*class, error) {
 		now.ttl = max(now.ttl, m.ttl)
 		return now.class, nil
 	}
-	for _, c := range append(slices.Concat(late, now.moving), s.every[m.to]) {
-		switch {
+	for _, t := range append(slices.Concat(late, now.moving), trip{to: s.every[m.to]}) {
+		switch c := t.to; {
 		case c == nil || c.id != m.to:
 		case c.over: // and the contender has gone with it
 			s.dropLocked(now)

@@ -412,6 +412,7 @@ func TestMayMove(t *testing.T) {
 		"the class is over":                   {func(c *class, _ *held) { c.over = true }, false},
 		"it is aged":                          {func(c *class, _ *held) { c.aged = true }, false},
 		"the lease is believed in for longer": {func(c *class, h *held) { h.until = c.alive.Add(c.length + 1) }, false},
+		"the contender was changed meanwhile": {func(_ *class, h *held) { h.moved = 2 }, false},
 		"the lease has a longer TTL":          {func(_ *class, h *held) { h.ttl = time.Hour }, false},
 	} {
 		testsync.Bubble(t, func(t *testing.T) {
@@ -424,7 +425,7 @@ func TestMayMove(t *testing.T) {
 				s: s, held: []held{*h}, errs: make([]error, 1), done: make([]bool, 1), ttls: make([]time.Duration, 1), aged: true,
 			}
 			tt.change(c, h)
-			if _, may := r.mayMove(0, c); may != tt.may {
+			if _, may := r.mayMove(0, trip{c, 1}); may != tt.may {
 				t.Errorf("%s: it may be moved: %t", name, may)
 			}
 		})

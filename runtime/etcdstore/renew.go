@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -145,9 +144,9 @@ func (r *renewing) ends() (others map[int][]*class, ends map[*class]time.Time) {
 		}
 		r.held[i].class = h.class
 		need(h.class)
-		if len(h.maybe)+len(h.moving) > 0 {
-			others[i] = slices.Concat(h.maybe, h.moving)
-			for _, c := range others[i] {
+		if all := h.othersLocked(); len(all) > 0 {
+			others[i] = all
+			for _, c := range all {
 				need(c)
 			}
 		}

@@ -1,0 +1,145 @@
+package etcdstore
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	etcd "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+
+	"github.com/lockgen/lockgen/internal/testsync"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// overtaken is a line on which the first transaction that puts a contender of the lock k is overtaken by others: before it comes
+// to the servers, or when it is done there, before its answer.
+type overtaken struct {
+	*fakeLine
+	before, answer func(lease int64)
+	once           atomic.Bool
+}
+
+func (x *overtaken) Txn(ctx context.Context, r *pb.TxnRequest, o ...grpc.CallOption) (*pb.TxnResponse, error) {
+	lease := leaseOf(r, "/k/")
+	if lease == 0 || x.before == nil && x.answer == nil || !x.once.CompareAndSwap(false, true) {
+		return x.fakeLine.Txn(ctx, r, o...)
+	}
+	type answer struct {
+		r   *pb.TxnResponse
+		err error
+	}
+	said := make(chan answer, 1)
+	go func() { // also when the caller has left
+		if x.before != nil {
+			x.before(lease)
+		}
+		out, err := x.fakeLine.Txn(context.WithoutCancel(ctx), r)
+		if x.answer != nil {
+			x.answer(lease)
+		}
+		said <- answer{out, err}
+	}()
+	select {
+	case a := <-said:
+		return a.r, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// leaseOf is the lease of etcd under which a transaction puts a key; 0: it puts none like that.
+func leaseOf(r *pb.TxnRequest, key string) int64 {
+	for _, op := range r.Success {
+		if p := op.GetRequestPut(); p != nil && strings.Contains(string(p.Key), key) {
+			return p.Lease
+		}
+		if x := op.GetRequestTxn(); x != nil {
+			if lease := leaseOf(x, key); lease != 0 {
+				return lease
+			}
+		}
+	}
+	return 0
+}
+
+func newOvertaken(t *testing.T, e *fakeEtcd) (*rehoused, *overtaken) {
+	t.Helper()
+	x := &overtaken{fakeLine: newFakeLine(e)}
+	store := x.store()
+	store.client.KV = etcd.NewKVFromKVClient(x, nil)
+	locks, err := lockrt.New(store, lockrt.Config{LocalHandoffs: -1, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rehoused{locks, x.fakeLine}, x
+}
+
+// An Extend overtakes the rehousing of its lease. What was on its way refuses itself then, and holds up nothing.
+func TestRehouse_overtaken(t *testing.T) {
+	for _, late := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 400 * time.Millisecond} {
+		testsync.Bubble(t, func(t *testing.T) {
+			newLimits()
+			defer newLimits()
+			e := newFakeEtcd()
+			n, x := newOvertaken(t, e)
+			lease := n.acquire(t, "k", lockrt.Options{TTL: 10 * time.Second})
+			other := n.acquire(t, "other", lockrt.Options{TTL: 50 * time.Second})
+			time.Sleep(5 * time.Second)
+			under := make(chan struct{})
+			x.before = func(int64) {
+				close(under)
+				time.Sleep(late)
+			}
+			e.elect()
+			<-under
+			for range 3 {
+				began := time.Now()
+				if err := lease.Extend(t.Context(), 50*time.Second); err != nil || time.Since(began) > time.Second {
+					t.Errorf("late by %s: after %s: %v", late, time.Since(began), err)
+				}
+				time.Sleep(30 * time.Second)
+			}
+			n.release(lease, other)
+			n.close(t)
+			time.Sleep(3 * time.Minute)
+		})
+	}
+}
+
+// etcd forgets the lease under which a waiter has come in, before it hears that, and another caller finds out. The waiter joins
+// again, and nobody else takes its contender for theirs.
+func TestAcquire_classGoneBeforeTheAnswer(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		n, x := newOvertaken(t, e)
+		other := newRehoused(t, e)
+		x.answer = func(lease int64) {
+			_ = e.end(lease, true)
+			n.release(n.acquire(t, "third", lockrt.Options{TTL: 10 * time.Second}))
+		}
+		lease := n.acquire(t, "k", lockrt.Options{TTL: 10 * time.Second, Wait: time.Minute})
+		time.Sleep(time.Second)
+		for _, locks := range []*lockrt.Locker{n.locks, other.locks} {
+			_, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: 10 * time.Second, Mode: lockrt.Read})
+			if err == nil {
+				t.Error("two hold it")
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(20 * time.Second)
+		if err := lease.Err(); err != nil {
+			t.Error(err)
+		}
+		n.release(lease)
+		n.close(t)
+		other.close(t)
+		time.Sleep(time.Minute)
+	})
+}
