@@ -255,7 +255,7 @@ func TestScheduler_Err_blames(t *testing.T) {
 		// It comes and goes. The first time it seems to be over; those of several rates have to meet it together.
 		for _, p := range []pattern{blink, blinks(2*time.Second, 8*time.Second, 5900*time.Millisecond), blinks(5*time.Second, 14*time.Second, 0)} {
 			for _, bad := range [][]string{many(1, eachSecond), many(2, eachSecond), many(5, eachSecond), mixed} {
-				table = append(table, blame{call: call, bad: bad, pattern: p, wrong: 25 * time.Second, changes: 4, lines: 4})
+				table = append(table, blame{call: call, bad: bad, pattern: p, wrong: 26 * time.Second, changes: 4, lines: 4})
 			}
 		}
 		// It fails for some jobs while it serves others. Where those are few it may seem to be the store first.

@@ -181,7 +181,7 @@ const asked = 16
 
 // forgotten returns an error of a server that does not know a lease, or errOtherLeader if it may be mistaken: a former leader
 // that does not know of its successor has not heard of what that one has granted. What is under a lease goes with it. Where
-// that does not tell, whoever puts something under it is told by a majority.
+// that does not tell, whoever puts something under it is told by a majority. The worst is assumed where nobody answers.
 func (s *session) forgotten(ctx context.Context, c *class, noLease error) error {
 	under, used := s.under(c)
 	if !used {
@@ -194,9 +194,14 @@ func (s *session) forgotten(ctx context.Context, c *class, noLease error) error 
 	for i, h := range under {
 		ops[i] = etcd.OpGet(h.me, etcd.WithKeysOnly())
 	}
-	r, err := attempt(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	limited, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	r, _, err := repeat(limited, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).Then(ops...).Commit()
 	})
+	if err != nil && s.ctx.Err() == nil {
+		return noLease
+	}
 	if err != nil {
 		return err
 	}

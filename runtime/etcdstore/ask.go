@@ -14,14 +14,20 @@ import (
 	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 
+// loose is what requests of a lease may still do that had no answer.
+type loose struct {
+	doubt int64 // the generation of an attempt to put the contender; 0: all had an answer
+	moves bool  // they may move the contender to another class, as long as it does not change
+}
+
 // question is one request of an Acquire that may put a contender.
 type question struct {
 	req   lockrt.Request
 	left  time.Duration // for all of it, callTime at the most
 	me    string        // the key of its contender
 	class *class        // has it as a user; nil: it has not come so far
-	doubt int64         // the generation of an attempt that had no answer, and may still come; 0: all had
-	heard bool          // one of its writes has had an answer
+	loose
+	heard bool // one of its writes has had an answer
 
 	put  entry  // the value of the contender that it puts,
 	text string // and how that is written
@@ -66,9 +72,9 @@ func (a answer) granted() bool {
 // ask puts a contender, or finds it, until ctx ends or bound is over. The question belongs to the caller, with an error
 // too: what it may have brought has to be taken back.
 func (s *session) ask(
-	ctx context.Context, req lockrt.Request, bound time.Duration, doubt int64,
+	ctx context.Context, req lockrt.Request, bound time.Duration, was loose,
 ) (*question, answer, error) {
-	q := &question{req: req, left: leftOf(ctx, bound), me: s.contender(req.Key, req.ID), doubt: doubt}
+	q := &question{req: req, left: leftOf(ctx, bound), me: s.contender(req.Key, req.ID), loose: was}
 	began := time.Now()
 	limited, cancel := bounded(ctx)
 	defer cancel()
@@ -245,9 +251,10 @@ func (a *answer) read(responses []*pb.ResponseOp) {
 }
 
 // adopt attaches a contender that was there before to the class of this request: its place was kept for a caller with
-// another TTL. It reports false if the contender has changed since it was read.
+// another TTL. It reports false if the contender has changed since it was read. Earlier moves that had no answer refuse
+// themselves then.
 func (s *session) adopt(ctx context.Context, q *question, a *answer) (bool, error) {
-	if a.mine == nil || etcd.LeaseID(a.mine.Lease) == q.class.id {
+	if a.mine == nil || etcd.LeaseID(a.mine.Lease) == q.class.id && !q.moves {
 		return true, nil
 	}
 	e := entryOf(a.mine)
@@ -257,13 +264,15 @@ func (s *session) adopt(ctx context.Context, q *question, a *answer) (bool, erro
 	fresh := s.entry(q.req)
 	e.TTL, e.At = fresh.TTL, fresh.At
 	me := string(a.mine.Key)
-	r, _, err := rewrite(ctx, s, continuing, func(ctx context.Context) (*etcd.TxnResponse, error) {
+	r, unanswered, err := rewrite(ctx, s, continuing, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).If(changedAt(me, a.mine.ModRevision)).
 			Then(etcd.OpPut(me, e.text(), etcd.WithLease(q.class.id))).Commit()
 	})
+	q.moves = q.moves || unanswered
 	if err != nil || !r.Succeeded {
 		return false, err
 	}
+	q.moves = false
 	a.mine.Value, a.mine.ModRevision, a.mine.Lease = []byte(e.text()), r.Header.Revision, int64(q.class.id)
 	return true, nil
 }
@@ -308,23 +317,23 @@ func (s *session) Acquire(ctx context.Context, req lockrt.Request) (lockrt.Grant
 		return lockrt.Grant{}, lockrt.ErrClosed
 	}
 	defer s.gate.Leave()
-	doubt := int64(0)
+	var was loose
 	kept := s.pickUp(req.ID)
 	if kept != nil {
 		defer s.leave(kept.class)
-		doubt = kept.doubt
+		was = kept.loose
 	}
 	if err := ctx.Err(); err != nil {
 		if kept != nil {
-			s.abandon(&held{key: req.Key, id: req.ID, me: s.contender(req.Key, req.ID), doubt: doubt, rev: kept.rev})
+			s.abandon(&held{key: req.Key, id: req.ID, me: s.contender(req.Key, req.ID), doubt: was.doubt, rev: kept.rev})
 		}
 		return lockrt.Grant{}, err
 	}
 	if req.Wait > 0 {
-		return s.wait(ctx, req, kept != nil, doubt)
+		return s.wait(ctx, req, kept != nil, was)
 	}
 	began := time.Now()
-	q, a, err := s.ask(ctx, req, callTime, doubt)
+	q, a, err := s.ask(ctx, req, callTime, was)
 	switch {
 	case err == nil && a.granted():
 		return s.accept(q, a)

@@ -33,8 +33,12 @@ type class struct {
 	keeping int
 }
 
-// idleTime is for how long a class is kept that nobody uses.
-const idleTime = time.Minute
+const (
+	// idleTime is for how long a class is kept that nobody uses.
+	idleTime = time.Minute
+	// releaseTime is the same if nobody will use it. What is being released may be under it until then.
+	releaseTime = 2 * callTime
+)
 
 // classLengths are those of the classes, in seconds. Each of the longer ones is half as long again. So a class is no
 // longer than twice the TTL, except the shortest.
@@ -151,10 +155,14 @@ func (s *session) leaveLocked(c *class) {
 	}
 }
 
-// retire gives up a class that nobody has used for a while, or that nobody uses and nobody will.
+// retire gives up a class that nobody has used for a while.
 func (s *session) retire(c *class) bool {
 	s.mu.Lock()
-	old := c.users == 0 && c.keeping == 0 && c.key != ownKey && (c.aged || time.Since(c.idle) > idleTime)
+	unused := idleTime
+	if c.aged {
+		unused = releaseTime
+	}
+	old := c.users == 0 && c.keeping == 0 && c.key != ownKey && time.Since(c.idle) > unused
 	if old {
 		s.endClass(c)
 	}

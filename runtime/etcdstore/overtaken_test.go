@@ -143,3 +143,82 @@ func TestAcquire_classGoneBeforeTheAnswer(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+// lateMove is a line on which the first transaction that moves the contender of the lock k is late, once it is armed.
+type lateMove struct {
+	*fakeLine
+	armed atomic.Bool
+	sent  chan struct{}
+}
+
+func (x *lateMove) Txn(ctx context.Context, r *pb.TxnRequest, o ...grpc.CallOption) (*pb.TxnResponse, error) {
+	moves := len(r.Compare) == 1 && r.Compare[0].Target == pb.Compare_MOD && leaseOf(r, "/k/") != 0
+	if !moves || !x.armed.CompareAndSwap(true, false) {
+		return x.fakeLine.Txn(ctx, r, o...)
+	}
+	close(x.sent)
+	time.AfterFunc(300*time.Millisecond, func() { _, _ = x.fakeLine.Txn(context.Background(), r) })
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A place in the queue goes to a caller with another TTL, who gives up while it is moved to another lease of etcd, and then to one
+// with the TTL of the first. That one's lock is not moved under it.
+func TestAcquire_placeMovedLate(t *testing.T) {
+	for _, ttls := range [][2]time.Duration{{10 * time.Minute, 10 * time.Second}, {10 * time.Minute, 20 * time.Minute}} {
+		testsync.Bubble(t, func(t *testing.T) {
+			newLimits()
+			defer newLimits()
+			e := newFakeEtcd()
+			other := newRehoused(t, e)
+			x := &lateMove{fakeLine: newFakeLine(e), sent: make(chan struct{})}
+			store := x.store()
+			store.client.KV = etcd.NewKVFromKVClient(x, nil)
+			locks, err := lockrt.New(store, lockrt.Config{Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := &rehoused{locks, x.fakeLine}
+			first := other.acquire(t, "k", lockrt.Options{TTL: 20 * time.Second})
+			queue := func(ctx context.Context, ttl time.Duration) <-chan *lockrt.Lease {
+				got := make(chan *lockrt.Lease, 1)
+				go func() {
+					lease, _ := locks.Acquire(ctx, "k", lockrt.Options{TTL: ttl, Wait: time.Hour, NoRenew: true})
+					got <- lease
+				}()
+				time.Sleep(time.Second)
+				return got
+			}
+			one, leave := context.WithCancel(t.Context())
+			two, leaveToo := context.WithCancel(t.Context())
+			defer leaveToo()
+			a, b, c := queue(one, ttls[0]), queue(two, ttls[1]), queue(t.Context(), ttls[0])
+			x.armed.Store(true)
+			leave()
+			<-a
+			<-x.sent
+			time.Sleep(50 * time.Millisecond)
+			leaveToo()
+			<-b
+			time.Sleep(2 * time.Second)
+			other.release(first)
+			lease := <-c
+			for lease.Err() == nil {
+				time.Sleep(time.Second)
+				next, err := other.locks.Acquire(t.Context(), "k", lockrt.Options{TTL: 10 * time.Second})
+				if err != nil {
+					continue
+				}
+				if lease.Err() == nil {
+					t.Errorf("TTLs %s: two hold it, one until %s from now", ttls, time.Until(lease.Deadline()))
+				}
+				other.release(next)
+				break
+			}
+			n.release(lease)
+			n.close(t)
+			other.close(t)
+			time.Sleep(time.Minute)
+		})
+	}
+}

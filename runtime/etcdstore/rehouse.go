@@ -64,7 +64,9 @@ func (s *session) agedLeases() (all []held) {
 			}
 		}
 	}
-	s.rehouses = len(all) > 0
+	if s.rehouses = len(all) > 0; !s.rehouses { // the last ones may have been released, or moved by others
+		s.tellRehousedLocked()
+	}
 	return all
 }
 
@@ -98,9 +100,13 @@ func (s *session) rehouseChunk(leases []lockrt.HeldLease) bool {
 	s.tellGone(leases, r.errs)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.tellRehousedLocked()
+	return !slices.ContainsFunc(r.errs, func(err error) bool { return err != nil && !errors.Is(err, lockrt.ErrLost) })
+}
+
+func (s *session) tellRehousedLocked() {
 	close(s.rehoused)
 	s.rehoused = make(chan struct{})
-	return !slices.ContainsFunc(r.errs, func(err error) bool { return err != nil && !errors.Is(err, lockrt.ErrLost) })
 }
 
 // awaitRehousing returns when no class is aged any more under which the contenders of a renewal may be.

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	etcd "go.etcd.io/etcd/client/v3"
 
+	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -189,6 +190,7 @@ type ignorant struct {
 	fakeLeases
 	answers *atomic.Int64 // how many it gives
 	full    *atomic.Bool  // the database is
+	slow    *atomic.Bool  // grants are
 }
 
 func (x ignorant) KeepAliveOnce(ctx context.Context, id etcd.LeaseID) (*etcd.LeaseKeepAliveResponse, error) {
@@ -202,6 +204,9 @@ func (x ignorant) Grant(ctx context.Context, ttl int64) (*etcd.LeaseGrantRespons
 	if x.full.Load() {
 		return nil, rpctypes.ErrNoSpace
 	}
+	if x.slow.Load() {
+		pace.Sleep(ctx, 2*time.Second)
+	}
 	return x.fakeLeases.Grant(ctx, ttl)
 }
 
@@ -209,7 +214,7 @@ func (x ignorant) Grant(ctx context.Context, ttl int64) (*etcd.LeaseGrantRespons
 func newIgnorant(t *testing.T, e *fakeEtcd) (*rehoused, ignorant) {
 	t.Helper()
 	line := newFakeLine(e)
-	store, former := line.store(), ignorant{fakeLeases{line: line}, new(atomic.Int64), new(atomic.Bool)}
+	store, former := line.store(), ignorant{fakeLeases{line: line}, new(atomic.Int64), new(atomic.Bool), new(atomic.Bool)}
 	store.client.Lease = former
 	locks, err := lockrt.New(store, lockrt.Config{LocalHandoffs: -1, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -374,32 +379,49 @@ func TestSignOfLife_formerLeaderDuringAcquire(t *testing.T) {
 	})
 }
 
-// The former leader is asked of a lease of etcd that keeps a lock in a full database.
-func TestSignOfLife_formerLeaderAndMinHold(t *testing.T) {
-	testsync.Bubble(t, func(t *testing.T) {
-		newLimits()
-		defer newLimits()
-		e := newFakeEtcd()
-		n, former := newIgnorant(t, e)
-		other := newRehoused(t, e)
-		const kept = 9 * time.Minute
-		lease := n.acquire(t, "k", lockrt.Options{TTL: 10 * time.Second, MinHold: kept})
-		began := time.Now()
-		former.full.Store(true)
-		former.answers.Store(4)
-		n.release(lease)
-		next, err := other.locks.Acquire(t.Context(), "k", lockrt.Options{TTL: 10 * time.Second, Wait: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(began); took < kept {
-			t.Errorf("it was kept for %s, want %s", took, kept)
-		}
-		other.release(next)
-		n.close(t)
-		other.close(t)
-		time.Sleep(time.Minute)
-	})
+// The former leader is asked of the lease of etcd that keeps a lock in a full database, or that lease is aged while another one
+// is granted for the lock.
+func TestMinHold_otherLeader(t *testing.T) {
+	for name, happens := range map[string]func(*fakeEtcd, *lockrt.Lease, ignorant){
+		"a former leader knows nothing": func(_ *fakeEtcd, _ *lockrt.Lease, former ignorant) {
+			former.full.Store(true)
+			former.answers.Store(4)
+		},
+		"another leader": func(e *fakeEtcd, lease *lockrt.Lease, former ignorant) {
+			former.slow.Store(true)
+			e.elect()
+			_ = lease.Check(context.Background()) // which sees that
+		},
+	} {
+		testsync.Bubble(t, func(t *testing.T) {
+			newLimits()
+			defer newLimits()
+			e := newFakeEtcd()
+			n, former := newIgnorant(t, e)
+			other := newRehoused(t, e)
+			const kept = 9 * time.Minute
+			lease := n.acquire(t, "k", lockrt.Options{TTL: 4 * time.Second, MinHold: kept})
+			began := time.Now()
+			time.Sleep(time.Second)
+			happens(e, lease, former)
+			n.release(lease)
+			time.AfterFunc(10*time.Second, func() {
+				former.full.Store(false)
+				former.slow.Store(false)
+			})
+			next, err := other.locks.Acquire(t.Context(), "k", lockrt.Options{TTL: 10 * time.Second, Wait: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took < kept {
+				t.Errorf("%s: it was kept for %s, want %s", name, took, kept)
+			}
+			other.release(next)
+			n.close(t)
+			other.close(t)
+			time.Sleep(time.Minute)
+		})
+	}
 }
 
 // Whether a contender may go to a class is decided by what is known when it goes.

@@ -37,8 +37,8 @@ type waiter struct {
 // queued is a place in a queue that its caller has left to the next one with the same ID.
 type queued struct {
 	class *class // has it as a user
-	doubt int64
-	rev   int64 // of the contender's creation; 0: that is not known
+	loose
+	rev int64 // of the contender's creation; 0: that is not known
 }
 
 func (s *session) enlist(id string, end context.CancelCauseFunc) *waiter {
@@ -106,14 +106,14 @@ type waiting struct {
 	left   time.Duration    // for the look, when that began, callTime at the most
 }
 
-// wait is Acquire for a request that may stand in the queue. kept and doubt are of the place that it takes over.
-func (s *session) wait(ctx context.Context, req lockrt.Request, kept bool, doubt int64) (lockrt.Grant, error) {
+// wait is Acquire for a request that may stand in the queue. kept and was are of the place that it takes over.
+func (s *session) wait(ctx context.Context, req lockrt.Request, kept bool, was loose) (lockrt.Grant, error) {
 	w := &waiting{State: waits.Begin(ctx, req), s: s, kept: kept}
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	w.w = s.enlist(req.ID, end)
 	defer s.delist(req.ID, w.w)
-	grant, err := w.run(inner, doubt)
+	grant, err := w.run(inner, was)
 	if err == nil {
 		return grant, nil
 	}
@@ -121,8 +121,8 @@ func (s *session) wait(ctx context.Context, req lockrt.Request, kept bool, doubt
 }
 
 // run asks, and waits. The context ends with the caller's, the session, or the lease.
-func (w *waiting) run(ctx context.Context, doubt int64) (lockrt.Grant, error) {
-	if err := w.join(ctx, doubt); err != nil {
+func (w *waiting) run(ctx context.Context, was loose) (lockrt.Grant, error) {
+	if err := w.join(ctx, was); err != nil {
 		waits.Tell(w.Req, nil, err)
 		return lockrt.Grant{}, err
 	}
@@ -144,15 +144,15 @@ func (w *waiting) run(ctx context.Context, doubt int64) (lockrt.Grant, error) {
 }
 
 // join puts the contender, or finds it.
-func (w *waiting) join(ctx context.Context, doubt int64) error {
+func (w *waiting) join(ctx context.Context, was loose) error {
 	bound, began := w.Left(callTime), time.Now()
 	if old := w.q; old != nil {
-		doubt = old.doubt
+		was = old.loose
 		if old.class != nil {
 			defer w.s.leave(old.class)
 		}
 	}
-	q, a, err := w.s.ask(ctx, w.Req, bound, doubt)
+	q, a, err := w.s.ask(ctx, w.Req, bound, was)
 	w.q = q
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func (w *waiting) accept() (lockrt.Grant, bool, error) {
 // look reads the own contender and those before it. A contender that has gone joins again.
 func (w *waiting) look(ctx context.Context) error {
 	if w.q == nil || w.q.class == nil || w.q.class.isOver() {
-		return w.join(ctx, 0)
+		return w.join(ctx, loose{})
 	}
 	w.left = leftOf(ctx, w.Left(callTime))
 	limited, cancel := bounded(ctx)
@@ -219,7 +219,7 @@ func (w *waiting) look(ctx context.Context) error {
 		}
 		w.heard = false
 		if v.mine == nil || v.mine.CreateRevision != w.a.mine.CreateRevision {
-			return w.join(ctx, 0)
+			return w.join(ctx, loose{})
 		}
 		in := v.admissions()
 		if len(in) > 0 {
@@ -354,7 +354,7 @@ func (w *waiting) giveUp(ctx, inner context.Context, err error) error {
 	}
 	if over && w.q.class != nil && w.Req.Keep != nil && w.Req.Keep() {
 		w.s.mu.Lock()
-		place := &queued{class: w.q.class, doubt: w.q.doubt}
+		place := &queued{class: w.q.class, loose: w.q.loose}
 		if w.a.mine != nil {
 			place.rev = w.a.mine.CreateRevision
 		}
