@@ -194,15 +194,15 @@ func (s *session) forgotten(ctx context.Context, c *class, noLease error) error 
 	for i, h := range under {
 		ops[i] = etcd.OpGet(h.me, etcd.WithKeysOnly())
 	}
-	limited, cancel := context.WithTimeout(ctx, callTime)
+	limited, cancel := context.WithTimeout(s.ctx, callTime) // and not what is left of ctx
 	defer cancel()
 	r, _, err := repeat(limited, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).Then(ops...).Commit()
 	})
-	if err != nil && s.ctx.Err() == nil {
+	switch {
+	case err != nil && limited.Err() != nil && s.ctx.Err() == nil:
 		return noLease
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	gone := false
@@ -235,7 +235,7 @@ func (s *session) under(c *class) (some []*held, used bool) {
 			some = append(some, h)
 		}
 	}
-	return some, c.users+c.keeping > 0
+	return some, c.users+c.keeping+s.releasing > 0
 }
 
 // staysUnder reports whether what was under a class should be there still.

@@ -268,11 +268,10 @@ func (s *session) adopt(ctx context.Context, q *question, a *answer) (bool, erro
 		return s.client.Txn(ctx).If(changedAt(me, a.mine.ModRevision)).
 			Then(etcd.OpPut(me, e.text(), etcd.WithLease(q.class.id))).Commit()
 	})
-	q.moves = q.moves || unanswered
+	q.moves = err != nil && (q.moves || unanswered) // an answer says that the contender has changed, or does now
 	if err != nil || !r.Succeeded {
 		return false, err
 	}
-	q.moves = false
 	a.mine.Value, a.mine.ModRevision, a.mine.Lease = []byte(e.text()), r.Header.Revision, int64(q.class.id)
 	return true, nil
 }

@@ -111,17 +111,20 @@ func (s *session) tellRehousedLocked() {
 
 // awaitRehousing returns when no class is aged any more under which the contenders of a renewal may be.
 func (r *renewing) awaitRehousing(ctx context.Context) error {
-	for {
+	for r.s.ctx.Err() == nil {
 		rehoused := r.rehousing()
 		if rehoused == nil {
 			return nil
 		}
 		select {
 		case <-rehoused:
+		case <-r.s.ctx.Done():
+			return lockrt.ErrClosed
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+	return lockrt.ErrClosed
 }
 
 // rehousing sees to it that the contenders of a renewal are rehoused. It returns a channel that is closed when some are; nil: that
@@ -138,12 +141,18 @@ func (r *renewing) rehousing() <-chan struct{} {
 	return nil
 }
 
-// freshen moves a contender that holds the lock, and whose class is aged, to another class: the lease would be over soon. It
-// reports false if the contender is to be read again. If an answer is lost, it may be under either.
+// freshen sees to it that a contender that holds the lock is under the class of its question, and under another one if that is
+// aged: the lease would be over soon. It reports false if the contender is to be read again. If an answer is lost, it may be
+// under either.
 func (w *waiting) freshen(ctx context.Context, a *answer) (done bool, err error) {
 	q, old := w.q, w.q.class
 	if !w.s.isAged(old) {
-		return true, nil
+		done, err = w.s.adopt(ctx, q, a)
+		if isNoLease(err) {
+			w.s.lose(old)
+			return false, w.join(ctx, loose{})
+		}
+		return done, err
 	}
 	c, err := w.s.class(ctx, w.Req.TTL)
 	if err != nil {

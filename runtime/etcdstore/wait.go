@@ -250,7 +250,7 @@ func (w *waiting) look(ctx context.Context) error {
 // unchanged reports whether the own contender, the one before it and the oldest are as they were, for a waiter that has
 // heard of no change. It reads none of the others: if all who wait read all, they ask more of a slow server than it can do.
 func (w *waiting) unchanged(ctx context.Context) (bool, error) {
-	if w.heard || w.before == nil || w.anyone || w.a.head == nil {
+	if w.heard || w.before == nil || w.anyone || w.a.head == nil || w.a.granted() {
 		return false, nil
 	}
 	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
