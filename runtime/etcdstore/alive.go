@@ -155,7 +155,7 @@ func (s *session) signOfLife(ctx context.Context, c *class) (sign, error) {
 		return s.client.KeepAliveOnce(ctx, c.id)
 	})
 	if isNoLease(err) {
-		err = s.forgotten(ctx, c, err)
+		err = s.forgotten(c, err)
 	}
 	if err != nil {
 		return sign{}, err
@@ -181,8 +181,9 @@ const asked = 16
 
 // forgotten returns an error of a server that does not know a lease, or errOtherLeader if it may be mistaken: a former leader
 // that does not know of its successor has not heard of what that one has granted. What is under a lease goes with it. Where
-// that does not tell, whoever puts something under it is told by a majority. The worst is assumed where nobody answers.
-func (s *session) forgotten(ctx context.Context, c *class, noLease error) error {
+// that does not tell, whoever puts something under it is told by a majority. The worst is assumed where nobody answers for
+// callTime, whatever time a sign of life has.
+func (s *session) forgotten(c *class, noLease error) error {
 	under, used := s.under(c)
 	if !used {
 		return noLease // nobody loses anything by that
@@ -194,7 +195,7 @@ func (s *session) forgotten(ctx context.Context, c *class, noLease error) error 
 	for i, h := range under {
 		ops[i] = etcd.OpGet(h.me, etcd.WithKeysOnly())
 	}
-	limited, cancel := context.WithTimeout(s.ctx, callTime) // and not what is left of ctx
+	limited, cancel := context.WithTimeout(s.ctx, callTime)
 	defer cancel()
 	r, _, err := repeat(limited, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).Then(ops...).Commit()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -144,20 +145,24 @@ func TestAcquire_classGoneBeforeTheAnswer(t *testing.T) {
 	})
 }
 
-// lateMove is a line on which the first transaction that moves the contender of the lock k is late, once it is armed.
+// lateMove is a line on which the first transaction that moves the contender of the lock k is late once it is armed, or all are
+// lost as long as it is.
 type lateMove struct {
 	*fakeLine
-	armed atomic.Bool
-	sent  chan struct{}
+	armed, lost atomic.Bool
+	sent        chan struct{}
+	once        sync.Once
 }
 
 func (x *lateMove) Txn(ctx context.Context, r *pb.TxnRequest, o ...grpc.CallOption) (*pb.TxnResponse, error) {
 	moves := len(r.Compare) == 1 && r.Compare[0].Target == pb.Compare_MOD && leaseOf(r, "/k/") != 0
-	if !moves || !x.armed.CompareAndSwap(true, false) {
+	if !moves || !x.armed.CompareAndSwap(true, x.lost.Load()) {
 		return x.fakeLine.Txn(ctx, r, o...)
 	}
-	close(x.sent)
-	time.AfterFunc(300*time.Millisecond, func() { _, _ = x.fakeLine.Txn(context.Background(), r) })
+	x.once.Do(func() { close(x.sent) })
+	if !x.lost.Load() {
+		time.AfterFunc(300*time.Millisecond, func() { _, _ = x.fakeLine.Txn(context.Background(), r) })
+	}
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -219,6 +224,82 @@ func TestAcquire_placeMovedLate(t *testing.T) {
 			n.close(t)
 			other.close(t)
 			time.Sleep(time.Minute)
+		})
+	}
+}
+
+// opened remembers the session that a Locker opens.
+type opened struct {
+	*Store
+	session *session
+}
+
+func (o *opened) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
+	s, err := o.Store.Open(cfg)
+	if err == nil {
+		o.session = s.(*session)
+	}
+	return s, err
+}
+
+// The lease of etcd of a waiter was given up by mistake, and it is not moved from there in time. When it is let in, it is under
+// the one by which its grant is counted.
+func TestAcquire_classGivenUpByMistake(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		testsync.Bubble(t, func(t *testing.T) {
+			newLimits()
+			defer newLimits()
+			e := newFakeEtcd()
+			other := newRehoused(t, e)
+			x := &lateMove{fakeLine: newFakeLine(e), sent: make(chan struct{})}
+			x.lost.Store(lost)
+			store := &opened{Store: x.store()}
+			store.client.KV = etcd.NewKVFromKVClient(x, nil)
+			locks, err := lockrt.New(store, lockrt.Config{Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := &rehoused{locks, x.fakeLine}
+			first := other.acquire(t, "k", lockrt.Options{TTL: 10 * time.Second})
+			got := make(chan *lockrt.Lease, 1)
+			const ttl = 2 * time.Minute
+			go func() {
+				lease, _ := locks.Acquire(context.Background(), "k", lockrt.Options{TTL: ttl, Wait: time.Hour, NoRenew: true})
+				got <- lease
+			}()
+			time.Sleep(time.Second)
+			x.armed.Store(true)
+			s := store.session
+			s.mu.Lock()
+			c := s.classes[classFor(ttl)]
+			s.mu.Unlock()
+			s.lose(c)
+			<-x.sent
+			time.Sleep(2 * callTime)
+			x.armed.Store(false)
+			other.release(first)
+			lease := <-got
+			under := func() etcd.LeaseID {
+				e.mu.Lock()
+				defer e.mu.Unlock()
+				for key, kv := range e.keys {
+					if strings.Contains(key, "/k/") {
+						return etcd.LeaseID(kv.Lease)
+					}
+				}
+				return 0
+			}
+			s.mu.Lock()
+			for _, h := range s.leases {
+				if has := under(); has != h.class.id || has == c.id {
+					t.Errorf("lost: %t: it is under %d, and is counted by %d", lost, has, h.class.id)
+				}
+			}
+			s.mu.Unlock()
+			n.release(lease)
+			n.close(t)
+			other.close(t)
+			time.Sleep(5 * time.Minute)
 		})
 	}
 }
