@@ -29,6 +29,7 @@ type class struct {
 	users int           // leases, waiters and calls
 	idle  time.Time     // since when it has no users
 	over  bool          // gone is closed
+	ends  time.Time     // when it is to be revoked, if it was lost; zero: that is seen to, or it was not
 	// keeping is how many locks may be under it that are to be kept, without a user.
 	keeping int
 }
@@ -152,6 +153,7 @@ func (s *session) leave(c *class) {
 func (s *session) leaveLocked(c *class) {
 	if c.users--; c.users == 0 {
 		c.idle = time.Now()
+		s.revokeLostLocked(c)
 	}
 }
 
@@ -202,15 +204,25 @@ func (s *session) revoke(ctx context.Context, id etcd.LeaseID) error {
 }
 
 // lose ends all leases of a class that etcd has forgotten, and with it their keys. Waiters join again.
+//
+// If it was lost by mistake (forgotten has assumed the worst) it is revoked when its leases are over: not before, since a permit
+// that is lost stays taken for its MinHold.
 func (s *session) lose(c *class) {
 	s.mu.Lock()
+	if !c.over {
+		c.ends = time.Now()
+	}
 	s.endClass(c)
 	var lost []string
 	var doubtful []*held // whose contenders may have another class
+	c.users++
 	for id, h := range s.leases {
 		// A request that still moves one there will say so itself.
 		if h.class == c || slices.ContainsFunc(h.maybe, func(t trip) bool { return t.to == c && t.from >= h.moved }) {
 			lost = append(lost, id)
+			if !c.ends.IsZero() && h.until.After(c.ends) {
+				c.ends = h.until
+			}
 			s.dropLocked(h)
 			s.unsureLocked(h.key, h.id)
 			if len(h.maybe) > 0 || len(h.moving) > 0 {
@@ -218,6 +230,7 @@ func (s *session) lose(c *class) {
 			}
 		}
 	}
+	s.leaveLocked(c)
 	s.mu.Unlock()
 	for _, h := range doubtful {
 		s.abandon(h)
@@ -226,4 +239,13 @@ func (s *session) lose(c *class) {
 		s.Lost(id, errForgotten)
 	}
 	s.askAll()
+}
+
+// revokeLostLocked has a class revoked, in the background, that was lost and that nobody uses any more; mu is held.
+func (s *session) revokeLostLocked(c *class) {
+	if c.ends.IsZero() || c.users+c.keeping > 0 {
+		return
+	}
+	s.laterLocked(c.ends, func(ctx context.Context) error { return s.revoke(ctx, c.id) }, nil)
+	c.ends = time.Time{}
 }

@@ -15,11 +15,12 @@ import (
 const (
 	// janitors is how many chores are done at a time.
 	janitors = combineBatch
-	// patience is how long a chore is tried. After that the lease of etcd is over, or its process cannot reach it.
+	// patience is how long a chore is tried again soon. It is never given up: the lease of etcd lives on, or comes to life
+	// again with the answers, and what is under it with that.
 	patience = 2 * time.Minute
-	// deniedPause is the longest time between two tries of a chore that etcd denies to the account. It does not count
-	// towards patience: somebody may give the right back, and the lease of etcd lives on meanwhile.
-	deniedPause = 10 * time.Second
+	// longPause is the longest time between two tries after that, and of a chore that etcd denies to the account: somebody
+	// may give the right back.
+	longPause = 10 * time.Second
 	// loseMemory is for how long a broken lease is remembered.
 	loseMemory = time.Minute
 	// endPause is how long a generation lasts at least after the end of the one before, while requests are under way: those
@@ -29,15 +30,14 @@ const (
 	endAgain = 200 * time.Millisecond
 )
 
-// chore is something to be done in etcd that nobody waits for.
+// chore is something to be done in etcd that nobody waits for. It is tried until it succeeds, or the session is closed.
 type chore struct {
 	do      func(context.Context) error
 	from    time.Time // not before
-	until   time.Time // then it is given up
 	backoff time.Duration
 	again   time.Time // not before, after a failure
 	denied  bool      // that was for want of a right, which does not come with time
-	over    func()    // if not nil, called when it is done, or given up before the session closes
+	over    func()    // if not nil, called when it is done
 
 	heapIndex int
 }
@@ -48,8 +48,11 @@ func (s *session) later(at time.Time, do func(context.Context) error) { s.laterU
 func (s *session) laterUntil(at time.Time, do func(context.Context) error, over func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &chore{do: do, from: at, until: at.Add(patience), over: over}
-	s.chores.Set(c, at)
+	s.laterLocked(at, do, over)
+}
+
+func (s *session) laterLocked(at time.Time, do func(context.Context) error, over func()) {
+	s.chores.Set(&chore{do: do, from: at, over: over}, at)
 	s.cleanByLocked(at)
 }
 
@@ -229,31 +232,28 @@ func (s *session) doOne(ctx context.Context, c *chore) {
 	err := c.do(limited)
 	cancel()
 	c.denied = err != nil && ctx.Err() == nil && !errors.Is(err, errNoAnswer) && isDenied(err)
-	if err != nil && s.retry(c) {
-		return
-	}
-	if c.over != nil {
+	switch {
+	case err != nil:
+		s.retry(c)
+	case c.over != nil:
 		c.over()
 	}
 }
 
-// retry puts a chore back that has failed, and reports false if it is given up.
-func (s *session) retry(c *chore) bool {
+// retry puts a chore back that has failed.
+func (s *session) retry(c *chore) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, most := time.Now(), time.Second
 	switch {
 	case c.denied && s.ctx.Err() != nil:
-		return true // the session closes before its time
-	case c.denied:
-		c.until, most = now.Add(patience), deniedPause
-	case !now.Before(c.until):
-		return false
+		return // the session closes before its time
+	case c.denied || now.Sub(c.from) > patience:
+		most = longPause
 	}
 	c.backoff = pace.Backoff(c.backoff, 50*time.Millisecond, most)
 	c.again = now.Add(pace.Jitter(c.backoff))
 	s.chores.Set(c, c.again)
-	return true
 }
 
 // revokeAll ends the classes, and reports true, if the session is closed, nothing is held and no release is under way. Else

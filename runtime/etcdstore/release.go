@@ -15,14 +15,15 @@ import (
 
 // Release implements lockrt.Session. It compares the revision of the contender's creation, and not only its name.
 func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
-	h := s.takeToRelease(rel.ID)
+	h, kept := s.takeToRelease(rel)
 	began := time.Now()
 	limited, cancel := bounded(ctx)
 	defer cancel()
 	err := s.release(limited, rel, h)
 	if err != nil && !errors.Is(err, lockrt.ErrLost) {
-		s.releaseLater(rel, h)
+		s.releaseLater(began, rel, h)
 	}
+	kept()
 	s.mu.Lock()
 	s.releasing--
 	s.mu.Unlock()
@@ -58,16 +59,21 @@ func (s *session) revokeLast(ctx context.Context, began time.Time, err error) {
 	}
 }
 
-// takeToRelease removes a lease from those that are held. Its class is not revoked before its release is over.
-func (s *session) takeToRelease(id string) *held {
+// takeToRelease removes a lease from those that are held. The session does not end before its release is over, nor, if the lock
+// is to be kept, its classes before kept is called.
+func (s *session) takeToRelease(rel lockrt.Release) (h *held, kept func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.releasing++
-	h := s.leases[id]
-	if h != nil {
-		s.dropLocked(h)
+	h, kept = s.leases[rel.ID], func() {}
+	if h == nil {
+		return nil, kept
 	}
-	return h
+	if rel.Keep > 0 {
+		kept = s.keepClassesLocked(h)
+	}
+	s.dropLocked(h)
+	return h, kept
 }
 
 // release ends a lease. It repeats what had no answer, and knows that a contender which is gone after that was deleted
@@ -281,9 +287,9 @@ func (s *session) endKept(ctx context.Context, id etcd.LeaseID) error {
 	return err
 }
 
-// releaseLater goes on with a release that had no answer.
-func (s *session) releaseLater(rel lockrt.Release, h *held) {
-	end := time.Now().Add(rel.Keep)
+// releaseLater goes on with a release that has begun, and had no answer.
+func (s *session) releaseLater(began time.Time, rel lockrt.Release, h *held) {
+	end := began.Add(rel.Keep)
 	kept := func() {}
 	if rel.Keep > 0 {
 		kept = s.keepClasses(h)
@@ -311,6 +317,10 @@ func (s *session) keepClasses(h *held) (kept func()) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.keepClassesLocked(h)
+}
+
+func (s *session) keepClassesLocked(h *held) (kept func()) {
 	classes := h.classes()
 	for _, c := range classes {
 		c.keeping++
@@ -320,6 +330,7 @@ func (s *session) keepClasses(h *held) (kept func()) {
 		defer s.mu.Unlock()
 		for _, c := range classes {
 			c.keeping--
+			s.revokeLostLocked(c)
 		}
 	}
 }
