@@ -423,33 +423,3 @@ func TestMinHold_otherLeader(t *testing.T) {
 		})
 	}
 }
-
-// Whether a contender may go to a class is decided by what is known when it goes.
-func TestMayMove(t *testing.T) {
-	for name, tt := range map[string]struct {
-		change func(*class, *held)
-		may    bool
-	}{
-		"as it is":                            {func(*class, *held) {}, true},
-		"the class is over":                   {func(c *class, _ *held) { c.over = true }, false},
-		"it is aged":                          {func(c *class, _ *held) { c.aged = true }, false},
-		"the lease is believed in for longer": {func(c *class, h *held) { h.until = c.alive.Add(c.length + 1) }, false},
-		"the contender was changed meanwhile": {func(_ *class, h *held) { h.moved = 2 }, false},
-		"the lease has a longer TTL":          {func(_ *class, h *held) { h.ttl = time.Hour }, false},
-	} {
-		testsync.Bubble(t, func(t *testing.T) {
-			s, _ := flowing(t)
-			key := classFor(10 * time.Second)
-			c := &class{key: key, length: key, alive: time.Now(), tried: make(chan struct{})}
-			h := &held{id: "a", class: &class{aged: true}, ttl: 10 * time.Second, until: time.Now().Add(time.Second)}
-			s.leases[h.id] = h
-			r := &renewing{
-				s: s, held: []held{*h}, errs: make([]error, 1), done: make([]bool, 1), ttls: make([]time.Duration, 1), aged: true,
-			}
-			tt.change(c, h)
-			if _, may := r.mayMove(0, trip{c, 1}); may != tt.may {
-				t.Errorf("%s: it may be moved: %t", name, may)
-			}
-		})
-	}
-}
