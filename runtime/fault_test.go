@@ -20,6 +20,8 @@ type faultStore struct {
 	renew   func(ctx context.Context, renewals []lockrt.Renewal, real lockrt.Session) []error
 	release func(ctx context.Context, rel lockrt.Release, real lockrt.Session) error
 	list    func() // called before a list
+
+	cfg lockrt.SessionConfig // of the session that was opened last
 }
 
 // set changes hooks while calls may be running.
@@ -31,6 +33,7 @@ func (s *faultStore) set(change func(*faultStore)) {
 
 func (s *faultStore) Open(cfg lockrt.SessionConfig) (lockrt.Session, error) {
 	real, err := s.Store.Open(cfg)
+	s.cfg = cfg
 	return &faultSession{Session: real, store: s}, err
 }
 

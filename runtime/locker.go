@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/runtime/internal/logqueue"
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // Locker acquires leases in one store. One per process and store is enough; all methods may be called concurrently.
@@ -160,7 +161,7 @@ func (l *Locker) remember(g *grant) error {
 	l.mu.Lock()
 	if reason := l.early.take(g.id); reason != nil {
 		l.mu.Unlock()
-		g.gone.Store(true)
+		g.gone.Store(errors.Is(reason, errNotMine))
 		return &lostError{key: g.key, reason: reason}
 	}
 	ended, late := l.beside(g)
@@ -246,9 +247,12 @@ func (l *Locker) keepLost(g *grant) {
 	}
 }
 
-// lost is the session's SessionConfig.Lost.
+// lost is the session's SessionConfig.Lost. Where the reason is that the store did not answer, the lease may be there still.
 func (l *Locker) lost(id string, reason error) {
-	reason = errors.Join(errNotMine, reason)
+	gone := !errors.Is(reason, timelimit.ErrNoAnswer)
+	if gone {
+		reason = errors.Join(errNotMine, reason)
+	}
 	l.mu.Lock()
 	g := l.grants[id]
 	if g == nil {
@@ -259,7 +263,9 @@ func (l *Locker) lost(id string, reason error) {
 		return
 	}
 	g.lose(reason)
-	l.settle(g, true)
+	if gone {
+		l.settle(g, true)
+	}
 }
 
 // held is the session's SessionConfig.Held.
@@ -268,7 +274,9 @@ func (l *Locker) held() []HeldLease {
 	defer l.mu.Unlock()
 	leases := make([]HeldLease, 0, len(l.grants))
 	for _, g := range l.grants {
-		leases = append(leases, g.heldLease())
+		if !g.recalled {
+			leases = append(leases, g.heldLease())
+		}
 	}
 	return leases
 }

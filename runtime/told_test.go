@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 
 	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 	"github.com/lockgen/lockgen/runtime/memstore"
 )
 
@@ -34,6 +35,66 @@ func TestLocker_Break_endsTheHoldersContextAtOnce(t *testing.T) {
 		if !errors.Is(cause, lockrt.ErrLost) || !strings.Contains(cause.Error(), "broken by ops: it hangs") {
 			t.Errorf("the cause is %v, want ErrLost, and who broke it why", cause)
 		}
+	})
+}
+
+// A lease that is lost because the store did not answer may be there still. It is given back when it is released, and by Close.
+func TestLost_withoutAnswer(t *testing.T) {
+	release := func(_ *lockrt.Locker, lease *lockrt.Lease) error { return lease.Release(context.Background()) }
+	closes := func(locks *lockrt.Locker, _ *lockrt.Lease) error { return locks.Close(context.Background()) }
+	for name, tt := range map[string]struct {
+		end  func(*lockrt.Locker, *lockrt.Lease) error
+		kept time.Duration
+	}{
+		"released":             {end: release},
+		"released, MinHold":    {end: release, kept: 2 * time.Hour},
+		"the Locker is closed": {end: closes},
+		"closed, MinHold":      {end: closes, kept: 2 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &faultStore{Store: memstore.New()}
+				locks, others := newLocker(t, store, lockrt.Config{}), newLocker(t, store.Store, lockrt.Config{})
+				began := time.Now()
+				lease := mustAcquire(t, locks, t.Context(), "k", lockrt.Options{TTL: time.Hour, MinHold: tt.kept})
+				time.Sleep(time.Minute)
+				for _, held := range store.cfg.Held() {
+					store.cfg.Lost(held.ID, timelimit.ErrNoAnswer)
+				}
+				if err := lease.Err(); !errors.Is(err, lockrt.ErrLost) {
+					t.Errorf("the lease: %v, want ErrLost", err)
+				}
+				if held := store.cfg.Held(); len(held) > 0 {
+					t.Errorf("the Locker believes in %v", held)
+				}
+				if err := tt.end(locks, lease); err != nil && !errors.Is(err, lockrt.ErrLost) {
+					t.Error(err)
+				}
+				mustAcquire(t, others, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: 3 * time.Hour})
+				if took := time.Since(began); took < tt.kept || took > max(tt.kept, time.Minute) {
+					t.Errorf("it goes on after %s, want %s", took, tt.kept)
+				}
+			})
+		})
+	}
+}
+
+// The same before the answer that grants it is known.
+func TestLost_withoutAnswerBeforeTheGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &faultStore{Store: memstore.New()}
+		locks, others := newLocker(t, store, lockrt.Config{}), newLocker(t, store.Store, lockrt.Config{})
+		store.set(func(s *faultStore) {
+			s.acquire = func(ctx context.Context, req lockrt.Request, real lockrt.Session) (lockrt.Grant, error) {
+				grant, err := real.Acquire(ctx, req)
+				store.cfg.Lost(req.ID, timelimit.ErrNoAnswer)
+				return grant, err
+			}
+		})
+		if _, err := locks.Acquire(t.Context(), "k", lockrt.Options{TTL: time.Hour}); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("acquire: %v, want ErrLost", err)
+		}
+		mustAcquire(t, others, t.Context(), "k", lockrt.Options{TTL: ttl, Wait: time.Second})
 	})
 }
 

@@ -82,7 +82,7 @@ func (s *session) keepAlive(c *class) {
 		ctx, cancel := context.WithTimeout(etcd.WithRequireLeader(s.ctx), max(c.length/4, 2*attemptTime))
 		err := s.renewClass(ctx, c)
 		cancel()
-		pause := max(c.pause()-time.Since(began), c.length/20)
+		pause := max(c.pause()-time.Since(began), c.pause()/4)
 		if err != nil {
 			pause = pace.Jitter(min(c.length/20, time.Second))
 			if !failing {
@@ -185,8 +185,9 @@ const asked = 16
 // callTime, whatever time a sign of life has.
 func (s *session) forgotten(c *class, noLease error) error {
 	under, used := s.under(c)
-	if !used {
-		return noLease // nobody loses anything by that
+	if !used { // nobody loses anything by that
+		s.presume(c)
+		return noLease
 	}
 	if len(under) == 0 {
 		return errOtherLeader
@@ -202,6 +203,7 @@ func (s *session) forgotten(c *class, noLease error) error {
 	})
 	switch {
 	case err != nil && limited.Err() != nil && s.ctx.Err() == nil:
+		s.presume(c)
 		return noLease
 	case err != nil:
 		return err

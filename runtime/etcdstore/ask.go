@@ -283,7 +283,8 @@ func (s *session) entry(req lockrt.Request) entry {
 	}
 }
 
-// accept turns an answer that grants into the caller's grant. The question's class goes to the lease.
+// accept turns an answer that grants into the caller's grant. The question's class goes to the lease. If that was lost
+// meanwhile, the contender of one who waits may be there still.
 func (s *session) accept(q *question, a answer) (lockrt.Grant, error) {
 	defer s.leave(q.class)
 	start, e := s.start(q.class, a.sent, q.req.TTL), q.entryOf(a.mine)
@@ -300,9 +301,7 @@ func (s *session) accept(q *question, a answer) (lockrt.Grant, error) {
 		err = waits.ErrBroken
 	}
 	if err != nil {
-		if errors.Is(err, errClassOver) { // its key has gone with it
-			s.unsure(h.key, h.id)
-		} else {
+		if !errors.Is(err, errClassOver) || q.req.Wait == 0 {
 			s.abandon(h)
 		}
 		return lockrt.Grant{}, err

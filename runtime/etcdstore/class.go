@@ -3,7 +3,6 @@ package etcdstore
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	etcd "go.etcd.io/etcd/client/v3"
@@ -29,9 +28,14 @@ type class struct {
 	users int           // leases, waiters and calls
 	idle  time.Time     // since when it has no users
 	over  bool          // gone is closed
-	ends  time.Time     // when it is to be revoked, if it was lost; zero: that is seen to, or it was not
-	// keeping is how many locks may be under it that are to be kept, without a user.
+	// keeping is how many locks may be under it that are to be kept, without a user, and kept until when at the latest.
 	keeping int
+	kept    time.Time
+
+	// Of one that was lost.
+	presumed bool      // because nobody answered: etcd may have it
+	ends     time.Time // when it may be revoked, since what MinHold keeps is over
+	ending   bool      // that is seen to
 }
 
 const (
@@ -160,6 +164,7 @@ func (s *session) leaveLocked(c *class) {
 // retire gives up a class that nobody has used for a while.
 func (s *session) retire(c *class) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	unused := idleTime
 	if c.aged {
 		unused = releaseTime
@@ -167,12 +172,7 @@ func (s *session) retire(c *class) bool {
 	old := c.users == 0 && c.keeping == 0 && c.key != ownKey && time.Since(c.idle) > unused
 	if old {
 		s.endClass(c)
-	}
-	s.mu.Unlock()
-	if old {
-		limited, cancel := context.WithTimeout(s.ctx, attemptTime)
-		defer cancel()
-		_ = s.revoke(limited, c.id)
+		s.laterLocked(time.Now(), func(ctx context.Context) error { return s.revoke(ctx, c.id) }, nil)
 	}
 	return old
 }
@@ -201,51 +201,4 @@ func (s *session) revoke(ctx context.Context, id etcd.LeaseID) error {
 		return nil
 	}
 	return err
-}
-
-// lose ends all leases of a class that etcd has forgotten, and with it their keys. Waiters join again.
-//
-// If it was lost by mistake (forgotten has assumed the worst) it is revoked when its leases are over: not before, since a permit
-// that is lost stays taken for its MinHold.
-func (s *session) lose(c *class) {
-	s.mu.Lock()
-	if !c.over {
-		c.ends = time.Now()
-	}
-	s.endClass(c)
-	var lost []string
-	var doubtful []*held // whose contenders may have another class
-	c.users++
-	for id, h := range s.leases {
-		// A request that still moves one there will say so itself.
-		if h.class == c || slices.ContainsFunc(h.maybe, func(t trip) bool { return t.to == c && t.from >= h.moved }) {
-			lost = append(lost, id)
-			if !c.ends.IsZero() && h.until.After(c.ends) {
-				c.ends = h.until
-			}
-			s.dropLocked(h)
-			s.unsureLocked(h.key, h.id)
-			if len(h.maybe) > 0 || len(h.moving) > 0 {
-				doubtful = append(doubtful, h)
-			}
-		}
-	}
-	s.leaveLocked(c)
-	s.mu.Unlock()
-	for _, h := range doubtful {
-		s.abandon(h)
-	}
-	for _, id := range lost {
-		s.Lost(id, errForgotten)
-	}
-	s.askAll()
-}
-
-// revokeLostLocked has a class revoked, in the background, that was lost and that nobody uses any more; mu is held.
-func (s *session) revokeLostLocked(c *class) {
-	if c.ends.IsZero() || c.users+c.keeping > 0 {
-		return
-	}
-	s.laterLocked(c.ends, func(ctx context.Context) error { return s.revoke(ctx, c.id) }, nil)
-	c.ends = time.Time{}
 }

@@ -28,6 +28,7 @@ const (
 var (
 	errNoAnswer    = timelimit.ErrNoAnswer
 	errForgotten   = errors.New("etcd has forgotten it: its lease ran out")
+	errPresumed    = fmt.Errorf("a member of etcd has denied its lease, and then %w", errNoAnswer)
 	errGone        = errors.New("its key was deleted in etcd")
 	errOtherLeader = errors.New("etcd has changed its leader meanwhile")
 	errMoved       = errors.New("the session's place in etcd changed again and again")

@@ -94,6 +94,17 @@ func (s *session) hold(h *held) error {
 
 var errClassOver = errors.New("the lease of etcd was lost meanwhile")
 
+// takeLocked removes a lease from those that are held, or that are presumed to be lost; nil: it is none of them.
+func (s *session) takeLocked(id string) *held {
+	if h := s.leases[id]; h != nil {
+		s.dropLocked(h)
+		return h
+	}
+	h := s.presumed[id]
+	delete(s.presumed, id)
+	return h
+}
+
 func (s *session) dropLocked(h *held) {
 	if s.leases[h.id] == h {
 		delete(s.leases, h.id)

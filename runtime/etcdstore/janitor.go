@@ -67,7 +67,13 @@ func (s *session) cleanByLocked(at time.Time) {
 
 // abandon has a contender deleted that its caller gave up, in the background. A full database takes deletions.
 func (s *session) abandon(h *held) {
-	s.later(time.Now(), func(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.abandonLocked(time.Now(), h)
+}
+
+func (s *session) abandonLocked(at time.Time, h *held) {
+	s.laterLocked(at, func(ctx context.Context) error {
 		if h.rev == 0 || h.doubt != 0 {
 			return s.abandonUnknown(ctx, h)
 		}
@@ -79,7 +85,7 @@ func (s *session) abandon(h *held) {
 			s.gone(h.key, h.id)
 		}
 		return err
-	})
+	}, nil)
 }
 
 // abandonUnknown deletes a contender, if there is one. If a request for it may still come, its generation ends with it,
@@ -271,12 +277,20 @@ func (s *session) revokeAll(ctx context.Context) bool {
 func (s *session) takeClasses() (all []*class, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx.Err() == nil || len(s.leases) > 0 || s.releasing > 0 {
+	if s.ctx.Err() == nil || len(s.leases)+len(s.presumed)+s.releasing > 0 {
 		return nil, false
 	}
+	now := time.Now()
+	keeps := func(c *class) bool { return c.keeping > 0 && now.Before(c.kept) }
 	for _, c := range s.every {
-		if c.keeping == 0 {
+		if !keeps(c) {
 			s.endClass(c)
+			all = append(all, c)
+		}
+	}
+	for id, c := range s.forgot {
+		if !keeps(c) {
+			delete(s.forgot, id)
 			all = append(all, c)
 		}
 	}

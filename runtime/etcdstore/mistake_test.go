@@ -1,8 +1,19 @@
 package etcdstore
 
 import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	etcd "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -11,20 +22,42 @@ import (
 var silence = fate{lost: true}
 
 // A former leader denies a lease of etcd, and then nobody answers for long enough for its locks to be given up. They were there
-// all the time, and go on when their leases are over: others do not wait for the end of the lease of etcd. What MinHold keeps
-// stays until then.
+// all the time, and go on when they are released or broken, when their Locker closes, or each at the end of its TTL.
 func TestLose_byMistake(t *testing.T) {
-	const ttl = 10 * time.Minute
-	for name, tt := range map[string]struct {
-		options lockrt.Options
-		release bool          // while nobody answers
-		least   time.Duration // after the acquire
-	}{
-		"a lock":                          {options: lockrt.Options{TTL: ttl}},
-		"a permit":                        {options: lockrt.Options{TTL: ttl, Permits: 1, MinHold: ttl}, least: ttl},
-		"a lock of no long time":          {options: lockrt.Options{TTL: time.Minute}},
-		"a lock that is released":         {options: lockrt.Options{TTL: ttl}, release: true},
-		"a lock that is kept for a while": {options: lockrt.Options{TTL: ttl, MinHold: 9 * time.Minute}, release: true, least: 9 * time.Minute},
+	const ttl, never = 10 * time.Minute, 24 * time.Hour
+	plain, soon := lockrt.Options{TTL: ttl}, 2*time.Minute+callTime
+	release := func(_ *rehoused, lease *lockrt.Lease, _ *rehoused) { _ = lease.Release(context.Background()) }
+	type what func(n *rehoused, lease *lockrt.Lease, other *rehoused)
+	type test struct {
+		options                lockrt.Options
+		before, silent, behind what // done when nobody answers, when it is lost, and when there are answers again
+		least, most            time.Duration
+	}
+	for name, tt := range map[string]test{
+		"nobody releases it":         {options: plain, least: 9 * time.Minute, most: ttl},
+		"a shorter one":              {options: lockrt.Options{TTL: time.Minute}, least: time.Minute, most: time.Minute},
+		"released before":            {options: plain, before: release, most: soon},
+		"released in the silence":    {options: plain, silent: release, most: soon},
+		"released behind it":         {options: plain, behind: release, most: soon},
+		"one to read, behind it":     {options: lockrt.Options{TTL: ttl, Mode: lockrt.Read}, behind: release, most: soon},
+		"a permit":                   {options: lockrt.Options{TTL: ttl, Permits: 1, MinHold: ttl}, least: ttl, most: ttl},
+		"a permit, released":         {options: lockrt.Options{TTL: ttl, Permits: 1, MinHold: ttl}, behind: release, least: ttl, most: ttl},
+		"MinHold, released before":   {options: lockrt.Options{TTL: ttl, MinHold: ttl / 2}, before: release, least: ttl / 2, most: ttl / 2},
+		"MinHold, behind it":         {options: lockrt.Options{TTL: ttl, MinHold: ttl / 2}, behind: release, least: ttl / 2, most: ttl / 2},
+		"MinHold for longer":         {options: lockrt.Options{TTL: ttl, MinHold: 2 * ttl}, behind: release, least: 2 * ttl, most: 2 * ttl},
+		"with one that lasts longer": {options: lockrt.Options{TTL: never, NoRenew: true}, least: never, most: never},
+		"broken in the silence": {options: plain, most: soon, silent: func(_ *rehoused, _ *lockrt.Lease, other *rehoused) {
+			_ = other.locks.Break(context.Background(), "k", "in the silence")
+		}},
+		"broken behind it": {options: plain, most: soon, behind: func(_ *rehoused, _ *lockrt.Lease, other *rehoused) {
+			_ = other.locks.Break(context.Background(), "k", "behind it")
+		}},
+		"closed": {options: plain, most: soon, behind: func(n *rehoused, _ *lockrt.Lease, _ *rehoused) {
+			_ = n.locks.Close(context.Background())
+		}},
+		"closed with MinHold": {options: lockrt.Options{TTL: ttl, MinHold: ttl / 2}, least: ttl / 2, most: ttl / 2, behind: func(n *rehoused, _ *lockrt.Lease, _ *rehoused) {
+			_ = n.locks.Close(context.Background())
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testsync.Bubble(t, func(t *testing.T) {
@@ -33,32 +66,48 @@ func TestLose_byMistake(t *testing.T) {
 				e := newFakeEtcd()
 				n, former := newIgnorant(t, e)
 				other := newRehoused(t, e)
-				stays := n.acquire(t, "stays", tt.options)
 				lease, began := n.acquire(t, "k", tt.options), time.Now()
+				if tt.options.NoRenew {
+					time.Sleep(tt.options.TTL - time.Hour)
+				}
+				does := func(w what) {
+					if w != nil {
+						w(n, lease, other)
+					}
+				}
+				var others []*lockrt.Lease
+				for i := range 20 {
+					others = append(others, n.acquire(t, fmt.Sprint("other", i), lockrt.Options{TTL: tt.options.TTL}))
+				}
 				former.answers.Store(1000)
 				n.line.set("silent", func() fate { return silence })
-				if tt.release {
-					n.release(lease)
-				}
-				for stays.Err() == nil && time.Since(began) < 2*time.Minute {
+				does(tt.before)
+				silent := time.Now()
+				for lostOf(others) == 0 && time.Since(silent) < 2*time.Minute {
 					time.Sleep(time.Second)
 				}
-				if stays.Err() == nil {
+				if lostOf(others) == 0 {
 					t.Fatal("nothing is lost")
 				}
+				does(tt.silent)
 				former.answers.Store(0)
 				n.line.set("calm", func() fate { return calm })
+				time.Sleep(2 * callTime)
+				does(tt.behind)
 				o := tt.options
-				o.Wait, o.MinHold = time.Hour, 0
+				o.Wait, o.MinHold, o.NoRenew, o.Mode = 2*never, 0, false, lockrt.Write
 				next := other.acquire(t, "k", o)
-				if took, most := time.Since(began), tt.options.TTL+2*time.Second; took < tt.least || took > most {
-					t.Errorf("it goes on after %s, want from %s to %s", took, tt.least, most)
+				if took := time.Since(began); took < tt.least || took > tt.most+askAgain {
+					t.Errorf("it goes on after %s, want from %s to %s", took, tt.least, tt.most)
 				}
-				other.release(next, other.acquire(t, "stays", o))
-				n.release(stays, lease)
+				other.release(next)
+				n.release(append(others, lease)...)
 				n.close(t)
 				other.close(t)
 				time.Sleep(time.Minute)
+				for _, left := range e.left() {
+					t.Errorf("left: %s", left)
+				}
 			})
 		})
 	}
@@ -81,17 +130,13 @@ func TestMinHold_classGivenUpByMistake(t *testing.T) {
 			former.answers.Store(1000)
 			n.line.set("silent", func() fate { return silence })
 			time.Sleep(before)
-			most := kept + askAgain
-			if lease.Err() != nil {
-				most = o.TTL + askAgain // it was lost before
-			}
 			n.release(lease)
 			time.Sleep(90*time.Second - time.Since(began))
 			former.answers.Store(0)
 			n.line.set("calm", func() fate { return calm })
 			next := other.acquire(t, "k", lockrt.Options{TTL: o.TTL, Wait: time.Hour})
-			if took := time.Since(began); took < kept || took > most {
-				t.Errorf("released after %s: it is kept for %s, want from %s to %s", before, took, kept, most)
+			if took := time.Since(began); took < kept || took > kept+askAgain {
+				t.Errorf("released after %s: it is kept for %s, want %s", before, took, kept)
 			}
 			other.release(next, other.acquire(t, "stays", lockrt.Options{TTL: o.TTL, Wait: time.Hour}))
 			if took := time.Since(began); took > o.TTL+askAgain {
@@ -102,6 +147,72 @@ func TestMinHold_classGivenUpByMistake(t *testing.T) {
 			other.close(t)
 			time.Sleep(time.Minute)
 		})
+	}
+}
+
+// mistaken says, once it is armed, that it does not know a lease of etcd that lasts long.
+type mistaken struct {
+	fakeLeases
+	armed *atomic.Bool
+	asked chan struct{}
+	once  *sync.Once
+}
+
+func (x mistaken) KeepAliveOnce(ctx context.Context, id etcd.LeaseID) (*etcd.LeaseKeepAliveResponse, error) {
+	x.line.etcd.mu.Lock()
+	l := x.line.etcd.leases[int64(id)]
+	x.line.etcd.mu.Unlock()
+	if l != nil && l.ttl > time.Minute && x.armed.Load() {
+		x.once.Do(func() { close(x.asked) })
+		return nil, rpctypes.ErrLeaseNotFound
+	}
+	return x.fakeLeases.KeepAliveOnce(ctx, id)
+}
+
+// An Acquire has its answer a moment after its lease of etcd was given up by mistake. It leaves nothing behind, and whoever waits
+// gets the lock.
+func TestAcquire_answerAfterMistake(t *testing.T) {
+	for _, wait := range []time.Duration{0, time.Minute} {
+		for at := 3500 * time.Millisecond; at < callTime; at += 100 * time.Millisecond {
+			testsync.Bubble(t, func(t *testing.T) {
+				newLimits()
+				defer newLimits()
+				e := newFakeEtcd()
+				line := newFakeLine(e)
+				former := mistaken{fakeLeases{line: line}, new(atomic.Bool), make(chan struct{}), new(sync.Once)}
+				n, other := newRehousedAt(t, line, former), newRehoused(t, e)
+				o := lockrt.Options{TTL: 10 * time.Minute}
+				stays := n.acquire(t, "stays", o)
+				time.Sleep(10 * time.Second)
+				former.armed.Store(true)
+				<-former.asked
+				n.line.set("silent", func() fate { return silence })
+				time.Sleep(at)
+				n.line.set("slow", func() fate { return fate{there: 500 * time.Millisecond, back: 500 * time.Millisecond} })
+				got := make(chan *lockrt.Lease, 1)
+				go func() {
+					lease, err := n.locks.Acquire(context.Background(), "k", lockrt.Options{TTL: o.TTL, Wait: wait})
+					if err != nil && wait > 0 {
+						t.Errorf("at %s: %v", at, err)
+					}
+					got <- lease
+				}()
+				time.Sleep(3 * time.Second)
+				former.armed.Store(false)
+				n.line.set("calm", func() fate { return calm })
+				n.release(<-got)
+				time.Sleep(callTime)
+				if lease, err := other.locks.Acquire(t.Context(), "k", o); err != nil {
+					t.Errorf("wait %s at %s: %v", wait, at, err)
+				} else {
+					other.release(lease)
+				}
+				n.release(stays)
+				n.close(t)
+				other.close(t)
+				time.Sleep(time.Hour)
+			})
+		}
 	}
 }
 
@@ -131,6 +242,80 @@ func TestRelease_longSilence(t *testing.T) {
 		}
 		n.close(t)
 		other.close(t)
+		time.Sleep(time.Minute)
+	})
+}
+
+// noWrites is a line that refuses to write keys.
+type noWrites struct {
+	*fakeLine
+	on atomic.Bool
+}
+
+func (x *noWrites) Txn(ctx context.Context, r *pb.TxnRequest, o ...grpc.CallOption) (*pb.TxnResponse, error) {
+	if x.on.Load() {
+		return nil, rpctypes.ErrPermissionDenied
+	}
+	return x.fakeLine.Txn(ctx, r, o...)
+}
+
+func (x *noWrites) DeleteRange(
+	ctx context.Context, r *pb.DeleteRangeRequest, o ...grpc.CallOption,
+) (*pb.DeleteRangeResponse, error) {
+	if x.on.Load() {
+		return nil, rpctypes.ErrPermissionDenied
+	}
+	return x.fakeLine.DeleteRange(ctx, r, o...)
+}
+
+// A lock that MinHold keeps cannot be released, and its time is long over when the Locker closes. What was released besides is
+// free then.
+func TestClose_keptIsOver(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		line, other := &noWrites{fakeLine: newFakeLine(e)}, newRehoused(t, e)
+		store := line.store()
+		store.client.KV = etcd.NewKVFromKVClient(line, nil)
+		n := newRehousedIn(t, store, line.fakeLine)
+		o := lockrt.Options{TTL: time.Hour}
+		others := n.acquire(t, "others", o)
+		kept := n.acquire(t, "kept", lockrt.Options{TTL: o.TTL, MinHold: time.Minute})
+		line.on.Store(true)
+		n.release(kept, others)
+		time.Sleep(10 * time.Minute)
+		_ = n.locks.Close(t.Context())
+		for _, key := range []string{"others", "kept"} {
+			other.release(other.acquire(t, key, lockrt.Options{TTL: o.TTL, Wait: time.Second}))
+		}
+		other.close(t)
+		time.Sleep(time.Minute)
+	})
+}
+
+// What calls readers who do not hear it ends with their leases of etcd, and not with those of who waits.
+func TestCallReaders_ended(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		n := newRehoused(t, e)
+		stays := n.acquire(t, "stays", lockrt.Options{TTL: time.Hour})
+		for i := range 3 {
+			reader := newRehoused(t, e)
+			reader.acquire(t, "k", lockrt.Options{TTL: 10 * time.Second, Mode: lockrt.Read})
+			time.Sleep(time.Second)
+			reader.line.set("silent", func() fate { return silence })
+			time.AfterFunc(time.Second, func() { _ = reader.locks.Close(context.Background()) })
+			n.release(n.acquire(t, "k", lockrt.Options{TTL: time.Hour, Wait: time.Hour}))
+			time.Sleep(time.Minute)
+			if calls := slices.DeleteFunc(e.left(), func(left string) bool { return !strings.HasSuffix(left, recallMark) }); len(calls) > 0 {
+				t.Errorf("after reader %d: %s", i, fmt.Sprint(calls))
+			}
+		}
+		n.release(stays)
+		n.close(t)
 		time.Sleep(time.Minute)
 	})
 }

@@ -226,8 +226,7 @@ func (s *session) settleMove(h *held, m move) (*class, error) {
 		switch c := t.to; {
 		case c == nil || c.id != m.to:
 		case c.over: // and the contender has gone with it
-			s.dropLocked(now)
-			s.unsureLocked(now.key, now.id)
+			s.loseLocked(c, now)
 			return h.class, lockrt.ErrLost
 		default:
 			c.users++

@@ -73,11 +73,7 @@ func newOvertaken(t *testing.T, e *fakeEtcd) (*rehoused, *overtaken) {
 	x := &overtaken{fakeLine: newFakeLine(e)}
 	store := x.store()
 	store.client.KV = etcd.NewKVFromKVClient(x, nil)
-	locks, err := lockrt.New(store, lockrt.Config{LocalHandoffs: -1, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &rehoused{locks, x.fakeLine}, x
+	return newRehousedIn(t, store, x.fakeLine), x
 }
 
 // An Extend overtakes the rehousing of its lease. What was on its way refuses itself then, and holds up nothing.

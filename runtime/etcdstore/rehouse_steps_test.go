@@ -111,3 +111,27 @@ func TestUnchanged_granted(t *testing.T) {
 		}
 	})
 }
+
+// A move has brought a contender to a class that was given up by mistake meanwhile. What MinHold keeps is not revoked.
+func TestSettleMove_classGivenUpByMistake(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		s, _ := flowing(t)
+		from := &class{id: 1, gone: make(chan struct{}), tried: make(chan struct{}), users: 1}
+		to := &class{id: 2, gone: make(chan struct{}), tried: make(chan struct{}), users: 1, presumed: true}
+		h := &held{id: "a", key: "k", me: "p/k/me", class: from, ttl: time.Minute, until: time.Now().Add(time.Minute), moving: []trip{{to, 1}}}
+		s.every[from.id], s.every[to.id], s.leases[h.id] = from, to, h
+		s.ends.Set(h, h.until)
+		s.lose(to)
+		known := *h
+		if _, err := s.settleMove(&known, move{to.id, 2, h.ttl}); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("it is moved: %v", err)
+		}
+		s.endMove(h.id, trip{to, 1}, false)
+		if s.chores.Len() == 0 {
+			t.Fatal("nobody ends it")
+		}
+		if _, at := s.chores.First(); at.Before(h.until) {
+			t.Errorf("it is ended %s before its time", time.Until(at))
+		}
+	})
+}

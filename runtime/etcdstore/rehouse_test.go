@@ -119,7 +119,20 @@ type rehoused struct {
 func newRehoused(t *testing.T, e *fakeEtcd) *rehoused {
 	t.Helper()
 	line := newFakeLine(e)
-	locks, err := lockrt.New(line.store(), lockrt.Config{LocalHandoffs: -1, Logger: slog.New(slog.DiscardHandler)})
+	return newRehousedAt(t, line, fakeLeases{line: line})
+}
+
+// newRehousedAt is a Locker with leases of etcd that somebody else may answer for.
+func newRehousedAt(t *testing.T, line *fakeLine, leases etcd.Lease) *rehoused {
+	t.Helper()
+	store := line.store()
+	store.client.Lease = leases
+	return newRehousedIn(t, store, line)
+}
+
+func newRehousedIn(t *testing.T, store *Store, line *fakeLine) *rehoused {
+	t.Helper()
+	locks, err := lockrt.New(store, lockrt.Config{LocalHandoffs: -1, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,13 +227,8 @@ func (x ignorant) Grant(ctx context.Context, ttl int64) (*etcd.LeaseGrantRespons
 func newIgnorant(t *testing.T, e *fakeEtcd) (*rehoused, ignorant) {
 	t.Helper()
 	line := newFakeLine(e)
-	store, former := line.store(), ignorant{fakeLeases{line: line}, new(atomic.Int64), new(atomic.Bool), new(atomic.Bool)}
-	store.client.Lease = former
-	locks, err := lockrt.New(store, lockrt.Config{LocalHandoffs: -1, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &rehoused{locks, line}, former
+	former := ignorant{fakeLeases{line: line}, new(atomic.Int64), new(atomic.Bool), new(atomic.Bool)}
+	return newRehousedAt(t, line, former), former
 }
 
 // A former leader says that there is no such lease. Nobody loses a lock by that, and what etcd has really forgotten is lost.

@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -65,15 +66,11 @@ func (s *session) takeToRelease(rel lockrt.Release) (h *held, kept func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.releasing++
-	h, kept = s.leases[rel.ID], func() {}
-	if h == nil {
-		return nil, kept
+	kept = func() {}
+	if known := cmp.Or(s.leases[rel.ID], s.presumed[rel.ID]); known != nil && rel.Keep > 0 {
+		kept = s.keepClassesLocked(known, time.Now().Add(rel.Keep))
 	}
-	if rel.Keep > 0 {
-		kept = s.keepClassesLocked(h)
-	}
-	s.dropLocked(h)
-	return h, kept
+	return s.takeLocked(rel.ID), kept
 }
 
 // release ends a lease. It repeats what had no answer, and knows that a contender which is gone after that was deleted
@@ -269,10 +266,11 @@ func (s *session) keepFor(ctx context.Context, h *held, keep, lease time.Duratio
 // keepAsItIs keeps a lock in a full database, which takes deletions alone: its contender stays, and is deleted then, or if
 // the session closes before it ends with its class.
 func (s *session) keepAsItIs(h *held, keep time.Duration) error {
-	s.laterUntil(time.Now().Add(keep), func(context.Context) error {
+	end := time.Now().Add(keep)
+	s.laterUntil(end, func(context.Context) error {
 		s.abandon(h)
 		return nil
-	}, s.keepClasses(h))
+	}, s.keepClasses(h, end))
 	return nil
 }
 
@@ -292,7 +290,7 @@ func (s *session) releaseLater(began time.Time, rel lockrt.Release, h *held) {
 	end := began.Add(rel.Keep)
 	kept := func() {}
 	if rel.Keep > 0 {
-		kept = s.keepClasses(h)
+		kept = s.keepClasses(h, end)
 	}
 	s.laterUntil(time.Now(), func(ctx context.Context) error {
 		rel := rel
@@ -310,20 +308,22 @@ func (s *session) releaseLater(began time.Time, rel lockrt.Release, h *held) {
 }
 
 // keepClasses has the classes stay that a lock may be under, until the returned function is called. A session that closes
-// before leaves them to run out.
-func (s *session) keepClasses(h *held) (kept func()) {
+// before, and before end, leaves them to run out.
+func (s *session) keepClasses(h *held, end time.Time) (kept func()) {
 	if h == nil || h.class == nil {
 		return func() {} // an earlier release of it failed, and has told them
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keepClassesLocked(h)
+	return s.keepClassesLocked(h, end)
 }
 
-func (s *session) keepClassesLocked(h *held) (kept func()) {
+func (s *session) keepClassesLocked(h *held, end time.Time) (kept func()) {
 	classes := h.classes()
 	for _, c := range classes {
-		c.keeping++
+		if c.keeping++; end.After(c.kept) {
+			c.kept = end
+		}
 	}
 	return func() {
 		s.mu.Lock()

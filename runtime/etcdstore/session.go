@@ -58,9 +58,11 @@ type session struct {
 	asking    int                      // requests under way that are built on one
 	classes   map[time.Duration]*class // by their lengths: those for who comes next
 	every     map[etcd.LeaseID]*class  // these, and those that are aged
+	forgot    map[etcd.LeaseID]*class  // those that etcd has forgotten, until that is sure
 	rehouses  bool                     // contenders are moved whose classes are aged
 	rehoused  chan struct{}            // closed when some have been
 	leases    map[string]*held         // granted, and not seen to end; by lease ID, as what follows
+	presumed  map[string]*held         // lost, but the contender may be there
 	waiters   map[string]*waiter
 	places    map[string]*queued // left in a queue for the next caller
 	names     names
@@ -90,8 +92,9 @@ func newSession(store *Store, cfg lockrt.SessionConfig, sp space) *session {
 		SessionConfig: cfg, store: store, client: store.client, space: sp, id: strings.ToLower(rand.Text()),
 		node: shown(cfg.Node, maxNode), gate: g, ctx: g.Context(), over: make(chan struct{}),
 		preparing: make(chan struct{}, 1), used: make(chan struct{}), wakeClean: make(chan struct{}, 1),
-		classes: make(map[time.Duration]*class), every: make(map[etcd.LeaseID]*class), rehoused: make(chan struct{}),
-		leases: make(map[string]*held), waiters: make(map[string]*waiter), places: make(map[string]*queued),
+		classes: make(map[time.Duration]*class), every: make(map[etcd.LeaseID]*class),
+		forgot: make(map[etcd.LeaseID]*class), rehoused: make(chan struct{}),
+		leases: make(map[string]*held), presumed: make(map[string]*held), waiters: make(map[string]*waiter), places: make(map[string]*queued),
 		names: newNames(), losing: make(map[string]time.Time), parts: mostParts,
 		flow:   newFlow(),
 		ends:   timeheap.New(func(h *held) *int { return &h.heapIndex }),

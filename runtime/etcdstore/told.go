@@ -98,39 +98,49 @@ func (s *session) forget(told string) {
 	})
 }
 
-// callReaders tells the sessions of those who hold a lock for reading that somebody waits, once and in the background.
-// The class is one of the waiter's: what nobody reads ends with it.
-func (s *session) callReaders(key string, c *class) {
+// callReaders tells the sessions of those who hold a lock for reading that somebody waits, once and in the background. What
+// nobody hears ends with the leases of etcd that they have.
+func (s *session) callReaders(key string) {
 	s.calls.Start(func() {
 		ctx, cancel := bounded(s.ctx)
 		defer cancel()
-		r, err := attempt(ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
-			return s.client.Get(ctx, s.space.lock(key), oldest(maxListed)...)
-		})
-		if err != nil {
-			return
-		}
-		var puts []etcd.Op
-		for _, kv := range r.Kvs {
-			e := entryOf(kv)
-			if e.In && e.Read && e.Session != "" {
-				puts = append(puts, etcd.OpPut(s.space.told(e.Session, e.ID)+recallMark, "", etcd.WithLease(c.id)))
+		for range 3 { // it only delays those who wait if that fails
+			if !isNoLease(s.callOnce(ctx, key)) {
+				return // else one of them has moved, or has gone
 			}
-		}
-		for len(puts) > 0 {
-			n := s.fit(len(puts), func(i int) int { return len(puts[i].KeyBytes()) })
-			_, err := write(ctx, s, continuing, func(ctx context.Context) (*etcd.TxnResponse, error) {
-				return s.client.Txn(ctx).Then(puts[:n]...).Commit()
-			})
-			if s.fewer(n, err) {
-				continue
-			}
-			if err != nil {
-				return // it only delays those who wait
-			}
-			puts = puts[n:]
 		}
 	})
+}
+
+func (s *session) callOnce(ctx context.Context, key string) error {
+	r, err := attempt(ctx, func(ctx context.Context) (*etcd.GetResponse, error) {
+		return s.client.Get(ctx, s.space.lock(key), oldest(maxListed)...)
+	})
+	if err != nil {
+		return err
+	}
+	var puts []etcd.Op
+	for _, kv := range r.Kvs {
+		e := entryOf(kv)
+		if e.In && e.Read && e.Session != "" {
+			told := s.space.told(e.Session, e.ID) + recallMark
+			puts = append(puts, etcd.OpPut(told, "", etcd.WithLease(etcd.LeaseID(kv.Lease))))
+		}
+	}
+	for len(puts) > 0 {
+		n := s.fit(len(puts), func(i int) int { return len(puts[i].KeyBytes()) })
+		_, err := write(ctx, s, continuing, func(ctx context.Context) (*etcd.TxnResponse, error) {
+			return s.client.Txn(ctx).Then(puts[:n]...).Commit()
+		})
+		switch {
+		case s.fewer(n, err):
+		case err != nil:
+			return err
+		default:
+			puts = puts[n:]
+		}
+	}
+	return nil
 }
 
 // loseBroken ends a lease that was broken, and then lets the lock go on. told is the key that said so, "" if the
@@ -139,10 +149,8 @@ func (s *session) loseBroken(id, key string, reason error, told string) {
 	s.mu.Lock()
 	_, known := s.losing[id]
 	s.losing[id] = time.Now()
-	h := s.leases[id]
-	if h != nil {
-		s.dropLocked(h)
-	} else {
+	h := s.takeLocked(id)
+	if h == nil {
 		h = &held{key: key, id: id, me: s.contenderLocked(key, id)}
 	}
 	w := s.waiters[id]

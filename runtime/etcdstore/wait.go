@@ -190,7 +190,8 @@ func (w *waiting) accept() (lockrt.Grant, bool, error) {
 	q := w.q
 	w.q = nil
 	g, err := w.s.accept(q, w.a)
-	if errors.Is(err, errClassOver) { // so is the contender: it joins again
+	if errors.Is(err, errClassOver) { // it joins again, or finds that it is there
+		w.q, q.class = q, nil
 		return lockrt.Grant{}, false, nil
 	}
 	return g, err == nil, err
@@ -334,7 +335,7 @@ func (w *waiting) place(v view) error {
 	w.anyone = before.In && before.Permits > 0 && w.Req.Permits > 0
 	if before.In && before.Read && !w.called {
 		w.called = true
-		w.s.callReaders(w.Req.Key, w.q.class)
+		w.s.callReaders(w.Req.Key)
 	}
 	return nil
 }

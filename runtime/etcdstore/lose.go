@@ -1,0 +1,90 @@
+package etcdstore
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// lose ends all leases of a class that etcd has forgotten, and with it their keys. Waiters join again.
+func (s *session) lose(c *class) {
+	s.mu.Lock()
+	if !c.over {
+		c.ends = time.Now()
+		s.forgot[c.id] = c
+	}
+	s.endClass(c)
+	reason := errForgotten
+	if c.presumed {
+		reason = errPresumed
+	}
+	var lost []string
+	for id, h := range s.leases {
+		// A request that still moves one there will say so itself.
+		if h.class == c || slices.ContainsFunc(h.maybe, func(t trip) bool { return t.to == c && t.from >= h.moved }) {
+			lost = append(lost, id)
+			s.loseLocked(c, h)
+			if !c.presumed && len(h.maybe)+len(h.moving) > 0 { // it may have another class
+				s.abandonLocked(time.Now(), h)
+			}
+		}
+	}
+	s.revokeLostLocked(c)
+	s.mu.Unlock()
+	for _, id := range lost {
+		s.Lost(id, reason)
+	}
+	s.askAll()
+}
+
+// loseLocked removes a lease from those that are held, with whose class it was lost; mu is held. If etcd may have the class,
+// the lock goes on when it is released, or at the end of the lease.
+func (s *session) loseLocked(c *class, h *held) {
+	if c.presumed {
+		if h.until.After(c.ends) {
+			c.ends = h.until
+		}
+		s.presumed[h.id] = h
+		s.laterLocked(h.until, func(context.Context) error {
+			s.endPresumed(h)
+			return nil
+		}, nil)
+	}
+	s.dropLocked(h)
+	s.unsureLocked(h.key, h.id)
+}
+
+// endPresumed has the contender of a lease deleted that was presumed to be lost, and that nobody has released.
+func (s *session) endPresumed(h *held) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.presumed[h.id] == h {
+		delete(s.presumed, h.id)
+		s.abandonLocked(time.Now(), h)
+	}
+}
+
+// presume takes a class for lost of which only one member of etcd has said that it is.
+func (s *session) presume(c *class) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.presumed = true
+}
+
+// revokeLostLocked has a class that was lost revoked in the background when nobody uses it any more, nor what is under it, in case
+// etcd has it; mu is held.
+func (s *session) revokeLostLocked(c *class) {
+	if s.forgot[c.id] != c || c.ending || c.users+c.keeping > 0 {
+		return
+	}
+	c.ending = true
+	s.laterLocked(c.ends, func(ctx context.Context) error {
+		err := s.revoke(ctx, c.id)
+		if err == nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.forgot, c.id)
+		}
+		return err
+	}, nil)
+}
