@@ -48,7 +48,7 @@ func (s *session) awaitLife(ctx context.Context, c *class, end time.Time) error 
 		select {
 		case <-tried:
 		case <-c.gone:
-			return lockrt.ErrLost
+			return s.whyGone(c)
 		case <-s.ctx.Done():
 			return lockrt.ErrClosed
 		case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	etcd "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -19,6 +20,7 @@ type fate struct {
 	lost        bool          // the request
 	mute        bool          // the answer is lost
 	refused     error         // instead of an answer, at once
+	denied      bool          // a former leader answers signs of life: there are no such leases
 }
 
 // calm is the fate of requests when all is well.
@@ -138,6 +140,9 @@ func (x fakeLeases) Grant(ctx context.Context, ttl int64) (*etcd.LeaseGrantRespo
 }
 
 func (x fakeLeases) KeepAliveOnce(ctx context.Context, id etcd.LeaseID) (*etcd.LeaseKeepAliveResponse, error) {
+	if x.line.fate().denied {
+		return nil, rpctypes.ErrLeaseNotFound
+	}
 	return send(ctx, x.line, func() (*etcd.LeaseKeepAliveResponse, error) { return x.line.etcd.keepAlive(int64(id)) })
 }
 
@@ -217,7 +222,7 @@ func (l *fakeLine) changes(ctx context.Context, r *rand.Rand) {
 func someWeather(r *rand.Rand) (name string, next func() fate) {
 	all := func(f fate) func() fate { return func() fate { return f } }
 	long := between(r, 100*time.Millisecond, 4*time.Second)
-	switch own := rand.New(rand.NewPCG(r.Uint64(), 0)); r.IntN(10) {
+	switch own := rand.New(rand.NewPCG(r.Uint64(), 0)); r.IntN(11) {
 	case 0:
 		return "requests are lost", all(fate{lost: true})
 	case 1:
@@ -231,6 +236,8 @@ func someWeather(r *rand.Rand) (name string, next func() fate) {
 	case 5:
 		return "requests are refused", all(fate{refused: status.Error(codes.Unavailable, "of the random test")})
 	case 6:
+		return "leases are denied", all(fate{lost: true, denied: true})
+	case 7:
 		return "everything happens", func() fate {
 			return []fate{{lost: true}, {mute: true}, {there: between(own, 0, 3*time.Second)}, calm}[own.IntN(4)]
 		}

@@ -2,8 +2,11 @@ package etcdstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // lose ends all leases of a class that etcd has forgotten, and with it their keys. Waiters join again.
@@ -54,6 +57,25 @@ func (s *session) loseLocked(c *class, h *held) {
 	s.unsureLocked(h.key, h.id)
 }
 
+// missingLocked is the error of a lease that is not held: it was lost, or is presumed to be, of which the Locker is told. mu is
+// held.
+func (s *session) missingLocked(id string) error {
+	if s.presumed[id] != nil {
+		return errPresumed
+	}
+	return lockrt.ErrLost
+}
+
+// whyGone is the same of a class.
+func (s *session) whyGone(c *class) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.presumed {
+		return errPresumed
+	}
+	return lockrt.ErrLost
+}
+
 // endPresumed has the contender of a lease deleted that was presumed to be lost, and that nobody has released.
 func (s *session) endPresumed(h *held) {
 	s.mu.Lock()
@@ -74,17 +96,31 @@ func (s *session) presume(c *class) {
 // revokeLostLocked has a class that was lost revoked in the background when nobody uses it any more, nor what is under it, in case
 // etcd has it; mu is held.
 func (s *session) revokeLostLocked(c *class) {
-	if s.forgot[c.id] != c || c.ending || c.users+c.keeping > 0 {
-		return
+	if s.forgot[c.id] == c && !c.ending && c.users+c.keeping == 0 {
+		c.ending = true
+		s.laterLocked(c.ends, func(ctx context.Context) error { return s.revokeLost(ctx, c) }, nil)
 	}
-	c.ending = true
-	s.laterLocked(c.ends, func(ctx context.Context) error {
-		err := s.revoke(ctx, c.id)
-		if err == nil {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			delete(s.forgot, c.id)
-		}
-		return err
-	}, nil)
+}
+
+// errReleasing has the revocation of a class wait: what is being released may be under it.
+var errReleasing = errors.New("locks are being released")
+
+func (s *session) revokeLost(ctx context.Context, c *class) error {
+	s.mu.Lock()
+	c.ending = c.users+c.keeping == 0
+	kept, releasing := !c.ending, s.releasing > 0
+	s.mu.Unlock()
+	switch {
+	case kept:
+		return nil // until that is over
+	case releasing:
+		return errReleasing
+	}
+	err := s.revoke(ctx, c.id)
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.forgot, c.id)
+	}
+	return err
 }

@@ -2,7 +2,9 @@ package etcdstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -146,6 +148,164 @@ func TestMinHold_classGivenUpByMistake(t *testing.T) {
 			n.close(t)
 			other.close(t)
 			time.Sleep(time.Minute)
+		})
+	}
+}
+
+// presume has the leases of a Locker given up by mistake. It returns when there are answers again.
+func presume(t *testing.T, n *rehoused, former ignorant, witness *lockrt.Lease) {
+	t.Helper()
+	former.answers.Store(1000)
+	n.line.set("silent", func() fate { return silence })
+	for began := time.Now(); witness.Err() == nil; time.Sleep(time.Second) {
+		if time.Since(began) > 2*time.Minute {
+			t.Fatal("nothing is lost")
+		}
+	}
+	former.answers.Store(0)
+	n.line.set("calm", func() fate { return calm })
+	time.Sleep(2 * callTime)
+}
+
+// A lock that MinHold keeps for longer than its TTL is released just before that is over, or in a full database.
+func TestMinHold_presumedAtItsEnd(t *testing.T) {
+	const ttl, kept = 10 * time.Minute, 13 * time.Minute
+	for silent := time.Duration(0); silent < 9*time.Second; silent += time.Second {
+		for _, full := range []bool{false, true} {
+			testsync.Bubble(t, func(t *testing.T) {
+				newLimits()
+				defer newLimits()
+				e := newFakeEtcd()
+				n, former := newIgnorant(t, e)
+				other := newRehoused(t, e)
+				lease, began := n.acquire(t, "k", lockrt.Options{TTL: ttl, MinHold: kept}), time.Now()
+				presume(t, n, former, lease)
+				former.full.Store(full)
+				time.Sleep(ttl - time.Since(began) - time.Second)
+				n.line.set("silent", func() fate { return silence })
+				time.AfterFunc(silent, func() { n.line.set("calm", func() fate { return calm }) })
+				n.release(lease)
+				next := other.acquire(t, "k", lockrt.Options{TTL: ttl, Wait: time.Hour})
+				if took := time.Since(began); took < kept || took > kept+askAgain {
+					t.Errorf("silent for %s, full: %t: it is kept for %s, want %s", silent, full, took, kept)
+				}
+				former.full.Store(false)
+				other.release(next)
+				n.close(t)
+				other.close(t)
+				time.Sleep(time.Hour)
+			})
+		}
+	}
+}
+
+// Leases are looked at, or extended, while one after the other is told that it was given up by mistake. All are there to be
+// released.
+func TestCheck_whilePresumed(t *testing.T) {
+	for name, does := range map[string]func(*lockrt.Lease) error{
+		"check":  func(lease *lockrt.Lease) error { return lease.Check(context.Background()) },
+		"extend": func(lease *lockrt.Lease) error { return lease.Extend(context.Background(), time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			testsync.Bubble(t, func(t *testing.T) {
+				newLimits()
+				defer newLimits()
+				e := newFakeEtcd()
+				n, former := newIgnorant(t, e)
+				other := newRehoused(t, e)
+				o := lockrt.Options{TTL: 10 * time.Minute}
+				var all []*lockrt.Lease
+				for i := range 300 {
+					all = append(all, n.acquire(t, fmt.Sprint("k", i), o))
+				}
+				first := make(chan struct{})
+				var once sync.Once
+				for _, lease := range all {
+					context.AfterFunc(lease.Context(), func() { once.Do(func() { close(first) }) })
+				}
+				var doing sync.WaitGroup
+				for i := range 4 {
+					doing.Go(func() {
+						<-first
+						for _, lease := range all[i*len(all)/4 : (i+1)*len(all)/4] {
+							_ = does(lease)
+						}
+					})
+				}
+				presume(t, n, former, all[0])
+				doing.Wait()
+				n.release(all...)
+				time.Sleep(callTime)
+				for i := range all {
+					lease, err := other.locks.Acquire(t.Context(), fmt.Sprint("k", i), o)
+					if err != nil {
+						t.Fatalf("lock %d: %v", i, err)
+					}
+					other.release(lease)
+				}
+				n.close(t)
+				other.close(t)
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
+// A renewal or a look says of a lease that was given up by mistake what the Locker is told of it, also if that happens meanwhile.
+func TestRenew_presumed(t *testing.T) {
+	const ttl = 10 * time.Minute
+	for after := time.Duration(0); after < 800*time.Millisecond; after += 50 * time.Millisecond {
+		testsync.Bubble(t, func(t *testing.T) {
+			newLimits()
+			defer newLimits()
+			line := newFakeLine(newFakeEtcd())
+			told := make(chan error, 2)
+			opened, err := line.store().Open(lockrt.SessionConfig{
+				Namespace: "lock", Logger: slog.New(slog.DiscardHandler), Lost: func(_ string, reason error) { told <- reason },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := opened.(*session)
+			if _, err := s.Acquire(t.Context(), lockrt.Request{Key: "a", ID: "a", TTL: ttl}); err != nil {
+				t.Fatal(err)
+			}
+			c := s.leases["a"].class
+			line.set("slow", func() fate { return fate{there: 100 * time.Millisecond, back: 100 * time.Millisecond} })
+			time.AfterFunc(after, func() {
+				s.presume(c)
+				s.lose(c)
+			})
+			time.Sleep(time.Millisecond)
+			for what, err := range map[string]error{
+				"renew": s.Renew(t.Context(), []lockrt.Renewal{{Key: "a", ID: "a", TTL: 2 * ttl}})[0],
+				"check": s.Check(t.Context(), []lockrt.HeldLease{{Key: "a", ID: "a"}})[0],
+			} {
+				if errors.Is(err, lockrt.ErrLost) {
+					t.Errorf("given up after %s: %s: %v", after, what, err)
+				}
+			}
+			time.Sleep(time.Second)
+			select {
+			case err := <-told:
+				if !errors.Is(err, errPresumed) {
+					t.Error(err)
+				}
+			default:
+				if s.leases["a"] == nil {
+					t.Errorf("given up after %s: nobody is told", after)
+				}
+			}
+			if err := s.Release(t.Context(), lockrt.Release{Key: "a", ID: "a"}); err != nil {
+				t.Error(err)
+			}
+			if err := s.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Minute)
+			for _, left := range line.etcd.left() {
+				t.Errorf("given up after %s: left: %s", after, left)
+			}
 		})
 	}
 }

@@ -65,7 +65,7 @@ func (r *renewing) misplaced() map[time.Duration][]int {
 func (r *renewing) movesLocked(i int) (ttl time.Duration, moves bool) {
 	now := r.s.leases[r.held[i].id]
 	if now == nil || now.rev != r.held[i].rev {
-		r.errs[i] = lockrt.ErrLost
+		r.errs[i] = r.s.missingLocked(r.held[i].id)
 		return 0, false
 	}
 	r.held[i] = *now
@@ -88,7 +88,7 @@ func (r *renewing) moveTo(ctx context.Context, key time.Duration, all []int) err
 		}
 	}
 	if err := r.s.awaitLife(ctx, c, end); err != nil {
-		if errors.Is(err, errAged) || errors.Is(err, lockrt.ErrLost) {
+		if errors.Is(err, errAged) || errors.Is(err, errPresumed) || errors.Is(err, lockrt.ErrLost) {
 			return nil
 		}
 		return err
@@ -204,7 +204,7 @@ func (s *session) settleMove(h *held, m move) (*class, error) {
 	now := s.leases[h.id]
 	switch {
 	case now == nil || now.rev != h.rev:
-		return h.class, lockrt.ErrLost
+		return h.class, s.missingLocked(h.id)
 	case m.rev < now.moved: // older than what is known
 		return now.class, nil
 	}
@@ -226,8 +226,10 @@ func (s *session) settleMove(h *held, m move) (*class, error) {
 		switch c := t.to; {
 		case c == nil || c.id != m.to:
 		case c.over: // and the contender has gone with it
-			s.loseLocked(c, now)
-			return h.class, lockrt.ErrLost
+			if s.loseLocked(c, now); c.presumed {
+				s.telling.Start(func() { s.Lost(now.id, errPresumed) })
+			}
+			return h.class, s.missingLocked(h.id)
 		default:
 			c.users++
 			s.leaveLocked(now.class)

@@ -377,5 +377,8 @@ func (w *witness) fence(h *holding) {
 func (w *witness) leave(h *holding) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if errors.Is(h.lease.Err(), errPresumed) {
+		w.seen["presumed"]++
+	}
 	delete(w.inside, h)
 }

@@ -121,10 +121,16 @@ func TestSettleMove_classGivenUpByMistake(t *testing.T) {
 		h := &held{id: "a", key: "k", me: "p/k/me", class: from, ttl: time.Minute, until: time.Now().Add(time.Minute), moving: []trip{{to, 1}}}
 		s.every[from.id], s.every[to.id], s.leases[h.id] = from, to, h
 		s.ends.Set(h, h.until)
+		defer func() { s.telling.Close(time.Now()) }()
+		told := make(chan error, 1)
+		s.Lost = func(_ string, reason error) { told <- reason }
 		s.lose(to)
 		known := *h
-		if _, err := s.settleMove(&known, move{to.id, 2, h.ttl}); !errors.Is(err, lockrt.ErrLost) {
+		if _, err := s.settleMove(&known, move{to.id, 2, h.ttl}); !errors.Is(err, errPresumed) {
 			t.Errorf("it is moved: %v", err)
+		}
+		if err := <-told; !errors.Is(err, errPresumed) {
+			t.Errorf("its holder is told %v", err)
 		}
 		s.endMove(h.id, trip{to, 1}, false)
 		if s.chores.Len() == 0 {
@@ -132,6 +138,27 @@ func TestSettleMove_classGivenUpByMistake(t *testing.T) {
 		}
 		if _, at := s.chores.First(); at.Before(h.until) {
 			t.Errorf("it is ended %s before its time", time.Until(at))
+		}
+	})
+}
+
+// Who waits for a sign of life of a class that is given up by mistake hears what its holders hear. It is not revoked while
+// something is being released.
+func TestLose_presumed(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		s, _ := flowing(t)
+		c := &class{id: 1, length: time.Minute, gone: make(chan struct{}), tried: make(chan struct{}), users: 1}
+		time.AfterFunc(time.Second, func() {
+			s.presume(c)
+			s.lose(c)
+		})
+		if err := s.awaitLife(t.Context(), c, time.Now().Add(time.Second)); !errors.Is(err, errPresumed) {
+			t.Errorf("%v", err)
+		}
+		s.leave(c)
+		s.releasing++
+		if err := s.revokeLost(t.Context(), c); !errors.Is(err, errReleasing) {
+			t.Errorf("%v", err)
 		}
 	})
 }

@@ -41,7 +41,7 @@ func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error 
 		case r.errs[i] != nil:
 			r.errs[i] = explain(ctx, began, r.errs[i])
 		case h == nil: // it has run out meanwhile, and is being deleted
-			r.errs[i] = lockrt.ErrLost
+			r.errs[i] = s.missingLocked(renewal.ID)
 		case began.Add(renewal.TTL).After(h.until):
 			h.until = began.Add(renewal.TTL)
 			s.ends.Set(h, h.until)
@@ -70,7 +70,7 @@ func (r *renewing) begin(leases []lockrt.HeldLease) {
 		if h := r.s.leases[l.ID]; h != nil && h.key == l.Key {
 			r.held[i] = *h
 		} else {
-			r.errs[i] = lockrt.ErrLost
+			r.errs[i] = r.s.missingLocked(l.ID)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (r *renewing) ends() (others map[int][]*class, ends map[*class]time.Time) {
 	for _, i := range r.open() {
 		h := r.s.leases[r.held[i].id]
 		if h == nil {
-			r.errs[i] = lockrt.ErrLost
+			r.errs[i] = r.s.missingLocked(r.held[i].id)
 			continue
 		}
 		end := r.began.Add(r.ttls[i])
