@@ -135,7 +135,7 @@ func (s *session) renewClass(ctx context.Context, c *class) error {
 	c.tried = make(chan struct{})
 	s.mu.Unlock()
 	if isNoLease(err) {
-		s.lose(c)
+		s.lose(c, err)
 	}
 	return err
 }
@@ -185,9 +185,8 @@ const asked = 16
 // callTime, whatever time a sign of life has.
 func (s *session) forgotten(c *class, noLease error) error {
 	under, used := s.under(c)
-	if !used { // nobody loses anything by that
-		s.presume(c)
-		return noLease
+	if !used {
+		return presumption{noLease} // nobody loses anything by that
 	}
 	if len(under) == 0 {
 		return errOtherLeader
@@ -203,8 +202,7 @@ func (s *session) forgotten(c *class, noLease error) error {
 	})
 	switch {
 	case err != nil && limited.Err() != nil && s.ctx.Err() == nil:
-		s.presume(c)
-		return noLease
+		return presumption{noLease}
 	case err != nil:
 		return err
 	}

@@ -118,7 +118,7 @@ func (s *session) askServers(ctx context.Context, q *question) (a answer, err er
 		done, err := s.askOnce(ctx, q, &a)
 		switch {
 		case isNoLease(err):
-			s.lose(q.class)
+			s.lose(q.class, err)
 			s.leave(q.class)
 			q.class = nil
 		case err != nil:

@@ -126,10 +126,13 @@ func isContext(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
+// isLost reports whether a lease or a class is lost, or presumed to be.
+func isLost(err error) bool { return errors.Is(err, lockrt.ErrLost) || errors.Is(err, errPresumed) }
+
 // explain is the error of a call that began at some time, as the caller gets it. Only where ctx, the caller's own, has
 // ended it says so. What another try might have mended says for how long it was tried.
 func explain(ctx context.Context, began time.Time, err error) error {
-	if err == nil || errors.Is(err, lockrt.ErrLost) {
+	if err == nil || isLost(err) {
 		return err
 	}
 	err = help(err)

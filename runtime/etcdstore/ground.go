@@ -135,7 +135,7 @@ func (s *session) begin(ctx context.Context, found *findings, life *class) error
 	g, err := s.lay(ctx, life)
 	if err != nil {
 		if isNoLease(err) {
-			s.lose(life)
+			s.lose(life, err)
 		}
 		return err
 	}

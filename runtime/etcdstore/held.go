@@ -24,6 +24,7 @@ type held struct {
 	doubt   int64         // the generation of a request for it that had no answer, and may still come; 0: all had
 	asked   bool          // a release of it had no answer
 	swept   bool          // it was given up and deleted, but its generation lasts
+	keeps   []*class      // that stay for it while it is presumed to be lost
 
 	heapIndex int
 }
@@ -101,7 +102,10 @@ func (s *session) takeLocked(id string) *held {
 		return h
 	}
 	h := s.presumed[id]
-	delete(s.presumed, id)
+	if h != nil {
+		delete(s.presumed, id)
+		s.endKeepingLocked(h.keeps)
+	}
 	return h
 }
 
@@ -115,11 +119,9 @@ func (s *session) dropLocked(h *held) {
 	}
 }
 
-// drop removes a lease from those that are held.
+// drop is takeLocked for a lease whose contender has gone.
 func (s *session) drop(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h := s.leases[id]; h != nil {
-		s.dropLocked(h)
-	}
+	s.takeLocked(id)
 }

@@ -69,14 +69,17 @@ func (s *session) cleanByLocked(at time.Time) {
 func (s *session) abandon(h *held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.abandonLocked(time.Now(), h)
+	s.abandonLocked(h)
 }
 
-func (s *session) abandonLocked(at time.Time, h *held) {
-	s.laterLocked(at, func(ctx context.Context) error {
-		if h.rev == 0 || h.doubt != 0 {
-			return s.abandonUnknown(ctx, h)
-		}
+func (s *session) abandonLocked(h *held) {
+	now := time.Now()
+	if h.rev == 0 || h.doubt != 0 {
+		s.unsureLocked(h.key, h.id) // at once: whatever deletes it meanwhile would give the name back
+		s.laterLocked(now, func(ctx context.Context) error { return s.abandonUnknown(ctx, h) }, nil)
+		return
+	}
+	s.laterLocked(now, func(ctx context.Context) error {
 		_, err := s.commit(ctx, &s.frees, &change{
 			lock: s.space.lock(h.key), ifs: []etcd.Cmp{createdAt(h.me, h.rev)},
 			thens: []etcd.Op{etcd.OpDelete(h.me)},
@@ -90,9 +93,8 @@ func (s *session) abandonLocked(at time.Time, h *held) {
 
 // abandonUnknown deletes a contender, if there is one. If a request for it may still come, its generation ends with it,
 // so that the request refuses itself. If another one has ended a moment ago, the contender is deleted now, and once more
-// when the generation ends. The deletion itself may come late: nobody may have the name after that.
+// when the generation ends. The deletion itself may come late: the name has been given up for good.
 func (s *session) abandonUnknown(ctx context.Context, h *held) error {
-	s.unsure(h.key, h.id)
 	end := etcd.OpDelete(h.me)
 	g, later := s.mayEnd(h.doubt)
 	if g.generation == 0 {
@@ -184,24 +186,20 @@ func (s *session) cleanPause() time.Duration {
 // endDue ends the leases that nobody has renewed in time. It forgets broken ones that were told long ago.
 func (s *session) endDue() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	now := time.Now()
-	var due []*held
 	for {
 		h, ok := s.ends.TakeDue(now)
 		if !ok {
 			break
 		}
-		due = append(due, h)
 		s.dropLocked(h)
+		s.abandonLocked(h)
 	}
 	for id, at := range s.losing {
 		if now.Sub(at) > loseMemory {
 			delete(s.losing, id)
 		}
-	}
-	s.mu.Unlock()
-	for _, h := range due {
-		s.abandon(h)
 	}
 }
 

@@ -9,9 +9,16 @@ import (
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
-// lose ends all leases of a class that etcd has forgotten, and with it their keys. Waiters join again.
-func (s *session) lose(c *class) {
+// presumption says that etcd has forgotten a lease because one member has said so and none has answered since.
+type presumption struct{ error }
+
+func (e presumption) Unwrap() error { return e.error }
+
+// lose ends all leases of a class that etcd has forgotten, as an error says, and with it their keys. Waiters join again.
+func (s *session) lose(c *class, noLease error) {
+	_, presumed := errors.AsType[presumption](noLease)
 	s.mu.Lock()
+	c.presumed = c.presumed || presumed
 	if !c.over {
 		c.ends = time.Now()
 		s.forgot[c.id] = c
@@ -21,21 +28,22 @@ func (s *session) lose(c *class) {
 	if c.presumed {
 		reason = errPresumed
 	}
-	var lost []string
-	for id, h := range s.leases {
+	var lost []*held
+	for _, h := range s.leases {
 		// A request that still moves one there will say so itself.
 		if h.class == c || slices.ContainsFunc(h.maybe, func(t trip) bool { return t.to == c && t.from >= h.moved }) {
-			lost = append(lost, id)
+			lost = append(lost, h)
 			s.loseLocked(c, h)
-			if !c.presumed && len(h.maybe)+len(h.moving) > 0 { // it may have another class
-				s.abandonLocked(time.Now(), h)
-			}
 		}
 	}
+	presumed = c.presumed
 	s.revokeLostLocked(c)
 	s.mu.Unlock()
-	for _, id := range lost {
-		s.Lost(id, reason)
+	for _, h := range lost {
+		s.Lost(h.id, reason)
+		if !presumed && len(h.maybe)+len(h.moving) > 0 { // it may have another class
+			s.abandon(h)
+		}
 	}
 	s.askAll()
 }
@@ -47,7 +55,7 @@ func (s *session) loseLocked(c *class, h *held) {
 		if h.until.After(c.ends) {
 			c.ends = h.until
 		}
-		s.presumed[h.id] = h
+		s.presumed[h.id], h.keeps = h, h.keepLocked(h.until)
 		s.laterLocked(h.until, func(context.Context) error {
 			s.endPresumed(h)
 			return nil
@@ -81,16 +89,9 @@ func (s *session) endPresumed(h *held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.presumed[h.id] == h {
-		delete(s.presumed, h.id)
-		s.abandonLocked(time.Now(), h)
+		s.takeLocked(h.id)
+		s.abandonLocked(h)
 	}
-}
-
-// presume takes a class for lost of which only one member of etcd has said that it is.
-func (s *session) presume(c *class) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.presumed = true
 }
 
 // revokeLostLocked has a class that was lost revoked in the background when nobody uses it any more, nor what is under it, in case
@@ -108,7 +109,7 @@ var errReleasing = errors.New("locks are being released")
 func (s *session) revokeLost(ctx context.Context, c *class) error {
 	s.mu.Lock()
 	c.ending = c.users+c.keeping == 0
-	kept, releasing := !c.ending, s.releasing > 0
+	kept, releasing := !c.ending, s.releasing > 0 && time.Since(c.ends) < c.length
 	s.mu.Unlock()
 	switch {
 	case kept:

@@ -272,10 +272,7 @@ func TestRenew_presumed(t *testing.T) {
 			}
 			c := s.leases["a"].class
 			line.set("slow", func() fate { return fate{there: 100 * time.Millisecond, back: 100 * time.Millisecond} })
-			time.AfterFunc(after, func() {
-				s.presume(c)
-				s.lose(c)
-			})
+			time.AfterFunc(after, func() { s.lose(c, presumption{rpctypes.ErrLeaseNotFound}) })
 			time.Sleep(time.Millisecond)
 			for what, err := range map[string]error{
 				"renew": s.Renew(t.Context(), []lockrt.Renewal{{Key: "a", ID: "a", TTL: 2 * ttl}})[0],

@@ -9,7 +9,6 @@ import (
 	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/pace"
-	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // move is that of a contender to a class.
@@ -88,7 +87,7 @@ func (r *renewing) moveTo(ctx context.Context, key time.Duration, all []int) err
 		}
 	}
 	if err := r.s.awaitLife(ctx, c, end); err != nil {
-		if errors.Is(err, errAged) || errors.Is(err, errPresumed) || errors.Is(err, lockrt.ErrLost) {
+		if errors.Is(err, errAged) || isLost(err) {
 			return nil
 		}
 		return err
@@ -147,7 +146,7 @@ func (r *renewing) moveChunk(ctx context.Context, c *class, chunk []int) error {
 		s.endMove(h.id, trip{c, froms[j]}, unanswered && !moved) // but for what settleMove has taken over
 	}
 	if isNoLease(err) {
-		s.lose(c)
+		s.lose(c, err)
 		return nil
 	}
 	return err
@@ -193,7 +192,7 @@ func (s *session) endMove(id string, t trip, unanswered bool) {
 	gone := unanswered && c.over
 	s.mu.Unlock()
 	if gone {
-		s.lose(c)
+		s.lose(c, nil)
 	}
 }
 

@@ -269,7 +269,7 @@ func TestAcquire_classGivenUpByMistake(t *testing.T) {
 			s.mu.Lock()
 			c := s.classes[classFor(ttl)]
 			s.mu.Unlock()
-			s.lose(c)
+			s.lose(c, nil)
 			<-x.sent
 			time.Sleep(2 * callTime)
 			x.armed.Store(false)

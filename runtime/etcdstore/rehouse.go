@@ -149,7 +149,7 @@ func (w *waiting) freshen(ctx context.Context, a *answer) (done bool, err error)
 	if !w.s.isAged(old) {
 		done, err = w.s.adopt(ctx, q, a)
 		if isNoLease(err) {
-			w.s.lose(old)
+			w.s.lose(old, err)
 			return false, w.join(ctx, loose{})
 		}
 		return done, err
@@ -166,7 +166,7 @@ func (w *waiting) freshen(ctx context.Context, a *answer) (done bool, err error)
 	q.class = old
 	w.s.leave(c)
 	if isNoLease(err) {
-		w.s.lose(c)
+		w.s.lose(c, err)
 		return false, nil
 	}
 	return false, err

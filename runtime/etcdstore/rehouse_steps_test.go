@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/testsync"
@@ -117,14 +118,14 @@ func TestSettleMove_classGivenUpByMistake(t *testing.T) {
 	testsync.Bubble(t, func(t *testing.T) {
 		s, _ := flowing(t)
 		from := &class{id: 1, gone: make(chan struct{}), tried: make(chan struct{}), users: 1}
-		to := &class{id: 2, gone: make(chan struct{}), tried: make(chan struct{}), users: 1, presumed: true}
+		to := &class{id: 2, gone: make(chan struct{}), tried: make(chan struct{}), users: 1}
 		h := &held{id: "a", key: "k", me: "p/k/me", class: from, ttl: time.Minute, until: time.Now().Add(time.Minute), moving: []trip{{to, 1}}}
 		s.every[from.id], s.every[to.id], s.leases[h.id] = from, to, h
 		s.ends.Set(h, h.until)
 		defer func() { s.telling.Close(time.Now()) }()
 		told := make(chan error, 1)
 		s.Lost = func(_ string, reason error) { told <- reason }
-		s.lose(to)
+		s.lose(to, presumption{rpctypes.ErrLeaseNotFound})
 		known := *h
 		if _, err := s.settleMove(&known, move{to.id, 2, h.ttl}); !errors.Is(err, errPresumed) {
 			t.Errorf("it is moved: %v", err)
@@ -148,10 +149,7 @@ func TestLose_presumed(t *testing.T) {
 	testsync.Bubble(t, func(t *testing.T) {
 		s, _ := flowing(t)
 		c := &class{id: 1, length: time.Minute, gone: make(chan struct{}), tried: make(chan struct{}), users: 1}
-		time.AfterFunc(time.Second, func() {
-			s.presume(c)
-			s.lose(c)
-		})
+		time.AfterFunc(time.Second, func() { s.lose(c, presumption{rpctypes.ErrLeaseNotFound}) })
 		if err := s.awaitLife(t.Context(), c, time.Now().Add(time.Second)); !errors.Is(err, errPresumed) {
 			t.Errorf("%v", err)
 		}

@@ -68,7 +68,7 @@ func (s *session) takeToRelease(rel lockrt.Release) (h *held, kept func()) {
 	s.releasing++
 	kept = func() {}
 	if known := cmp.Or(s.leases[rel.ID], s.presumed[rel.ID]); known != nil && rel.Keep > 0 {
-		kept = s.keepClassesLocked(known, time.Now().Add(rel.Keep))
+		kept = s.keptUntil(known.keepLocked(time.Now().Add(rel.Keep)))
 	}
 	return s.takeLocked(rel.ID), kept
 }
@@ -101,7 +101,9 @@ func (s *session) free(ctx context.Context, h *held) (done bool, err error) {
 	end := &change{lock: lockPrefix(h.me), thens: []etcd.Op{etcd.OpDelete(h.me, etcd.WithPrevKV())}}
 	r, err := s.commit(ctx, &s.frees, end)
 	if err != nil {
-		h.asked = mayHaveRun(err)
+		if h.asked = mayHaveRun(err); h.asked {
+			s.unsure(h.key, h.id) // at once: another release would give the name back
+		}
 		return !h.asked && !retryable(err), err
 	}
 	s.gone(h.key, h.id)
@@ -315,22 +317,32 @@ func (s *session) keepClasses(h *held, end time.Time) (kept func()) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keepClassesLocked(h, end)
+	return s.keptUntil(h.keepLocked(end))
 }
 
-func (s *session) keepClassesLocked(h *held, end time.Time) (kept func()) {
+// keptUntil returns what ends the keeping of classes.
+func (s *session) keptUntil(classes []*class) (kept func()) {
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.endKeepingLocked(classes)
+	}
+}
+
+// keepLocked has the classes stay that the lock may be under; mu is held.
+func (h *held) keepLocked(end time.Time) []*class {
 	classes := h.classes()
 	for _, c := range classes {
 		if c.keeping++; end.After(c.kept) {
 			c.kept = end
 		}
 	}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, c := range classes {
-			c.keeping--
-			s.revokeLostLocked(c)
-		}
+	return classes
+}
+
+func (s *session) endKeepingLocked(classes []*class) {
+	for _, c := range classes {
+		c.keeping--
+		s.revokeLostLocked(c)
 	}
 }

@@ -38,10 +38,12 @@ func (s *session) Renew(ctx context.Context, renewals []lockrt.Renewal) []error 
 	for i, renewal := range renewals {
 		h := s.leases[renewal.ID]
 		switch {
+		case s.presumed[renewal.ID] != nil:
+			r.errs[i] = errPresumed
 		case r.errs[i] != nil:
 			r.errs[i] = explain(ctx, began, r.errs[i])
 		case h == nil: // it has run out meanwhile, and is being deleted
-			r.errs[i] = s.missingLocked(renewal.ID)
+			r.errs[i] = lockrt.ErrLost
 		case began.Add(renewal.TTL).After(h.until):
 			h.until = began.Add(renewal.TTL)
 			s.ends.Set(h, h.until)
@@ -103,7 +105,7 @@ func (r *renewing) cover(ctx context.Context) (aged bool) {
 	for _, i := range r.open() {
 		err := covered[r.held[i].class]
 		for _, c := range others[i] {
-			if !errors.Is(covered[c], lockrt.ErrLost) { // what is lost is no place to move to
+			if !isLost(covered[c]) { // what is lost is no place to move to
 				err = cmp.Or(err, covered[c])
 			}
 		}
