@@ -116,6 +116,7 @@ func errOfOneJob(t *testing.T, only string, oneOff bool) {
 		if late := time.Duration(latest.Load()); late > 100*time.Millisecond {
 			t.Errorf("the others were late by up to %s", late)
 		}
+		time.Sleep(10 * time.Millisecond) // not in the midst of its tries: what fails behind a success is told for longer
 		fails.Store(false)
 		time.Sleep(20 * time.Second)
 		if err := n.Err(); err != nil {
