@@ -290,6 +290,9 @@ func (s *session) endKept(ctx context.Context, id etcd.LeaseID) error {
 // releaseLater goes on with a release that has begun, and had no answer.
 func (s *session) releaseLater(began time.Time, rel lockrt.Release, h *held) {
 	end := began.Add(rel.Keep)
+	if h != nil {
+		h.asked = true // another release may be faster, and give the name back
+	}
 	kept := func() {}
 	if rel.Keep > 0 {
 		kept = s.keepClasses(h, end)

@@ -187,3 +187,28 @@ func TestRelease_againBeforeTheFirstComes(t *testing.T) {
 		})
 	}
 }
+
+// A release could not be sent, and another one of the same lease could. What goes on of the first is not for the next lease.
+func TestRelease_againAfterOneThatWasRefused(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		line, line2 := newFakeLine(e), newFakeLine(e)
+		s, other := openSession(t, line, line, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
+		mustTake(t, s, "k", "a")
+		line.set("refused", func() fate { return fate{refused: rpctypes.ErrPermissionDenied} })
+		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		busyJanitor(s)
+		if err := s.Release(short, lockrt.Release{Key: "k", ID: "a"}); err == nil {
+			t.Error("it was released")
+		}
+		line.set("calm", func() fate { return calm })
+		if err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a"}); err != nil {
+			t.Error(err)
+		}
+		mustTake(t, s, "k", "b")
+		isAlone(t, s, "b", other)
+	})
+}
