@@ -79,6 +79,9 @@ func (s *session) abandonLocked(h *held) {
 		s.laterLocked(now, func(ctx context.Context) error { return s.abandonUnknown(ctx, h) }, nil)
 		return
 	}
+	if h.asked {
+		s.unsureLocked(h.key, h.id) // a release by name may come, or be tried again
+	}
 	s.laterLocked(now, func(ctx context.Context) error {
 		_, err := s.commit(ctx, &s.frees, &change{
 			lock: s.space.lock(h.key), ifs: []etcd.Cmp{createdAt(h.me, h.rev)},

@@ -225,6 +225,9 @@ func (s *session) settleMove(h *held, m move) (*class, error) {
 		switch c := t.to; {
 		case c == nil || c.id != m.to:
 		case c.over: // and the contender has gone with it
+			c.users++
+			s.leaveLocked(now.class)
+			now.class = c
 			if s.loseLocked(c, now); c.presumed {
 				s.telling.Start(func() { s.Lost(now.id, errPresumed) })
 			}

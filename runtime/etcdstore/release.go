@@ -94,9 +94,9 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, h *held) (err
 	return s.freeSure(ctx, h)
 }
 
-// free deletes a contender by its name, which is the cheapest request that etcd has for it. Nothing else gives up the name
-// in a way that lets it be used again, and after a request that may come late it never is. free reports false for such
-// a request, and for one that was not taken.
+// free deletes a contender by its name, which is the cheapest request that etcd has for it. Only its answer lets the name be used
+// again: whatever else ends a lease that is being released gives the name up for good. free reports false for a request that may
+// come late, and for one that was not taken.
 func (s *session) free(ctx context.Context, h *held) (done bool, err error) {
 	end := &change{lock: lockPrefix(h.me), thens: []etcd.Op{etcd.OpDelete(h.me, etcd.WithPrevKV())}}
 	r, err := s.commit(ctx, &s.frees, end)
@@ -117,10 +117,9 @@ func (s *session) free(ctx context.Context, h *held) (done bool, err error) {
 // deleted it, what the session was told says whether the lease was broken before.
 func (s *session) freeSure(ctx context.Context, h *held) error {
 	me := h.me
-	ops := s.ending(h, etcd.OpDelete(me, etcd.WithPrevKV()))
+	ops, other := s.ending(h, etcd.OpDelete(me, etcd.WithPrevKV())), s.ending(h, etcd.OpGet(s.space.told(s.id, h.id)))
 	r, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(createdAt(me, h.rev)).Then(ops...).
-			Else(etcd.OpGet(s.space.told(s.id, h.id))).Commit()
+		return s.client.Txn(ctx).If(createdAt(me, h.rev)).Then(ops...).Else(other...).Commit()
 	})
 	if err != nil {
 		return err
@@ -181,7 +180,9 @@ func (s *session) find(ctx context.Context, rel lockrt.Release) (*held, error) {
 		return nil, lockrt.ErrLost
 	}
 	e := entryOf(kv)
-	return &held{id: rel.ID, key: rel.Key, me: string(kv.Key), rev: kv.CreateRevision, permits: e.Permits, slot: e.Slot}, nil
+	return &held{
+		id: rel.ID, key: rel.Key, me: string(kv.Key), rev: kv.CreateRevision, permits: e.Permits, slot: e.Slot, asked: true,
+	}, nil
 }
 
 // holder returns the contender with the ID if it holds the lock, else nil. It may be one of another session.

@@ -212,3 +212,28 @@ func TestRelease_againAfterOneThatWasRefused(t *testing.T) {
 		isAlone(t, s, "b", other)
 	})
 }
+
+// Two releases of a lease are under way, and the second is faster.
+func TestRelease_twoAtATime(t *testing.T) {
+	for _, keep := range []time.Duration{0, time.Second} {
+		testsync.Bubble(t, func(t *testing.T) {
+			newLimits()
+			defer newLimits()
+			e := newFakeEtcd()
+			line := &slowDelete{fakeLine: newFakeLine(e), there: 1400 * time.Millisecond}
+			s := openSession(t, line.fakeLine, line, func(string, error) {})
+			line2 := newFakeLine(e)
+			other := openSession(t, line2, line2, func(string, error) {})
+			mustTake(t, s, "k", "a")
+			first := make(chan error, 1)
+			go func() { first <- s.Release(context.Background(), lockrt.Release{Key: "k", ID: "a"}) }()
+			time.Sleep(5 * time.Millisecond)
+			if err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a", Keep: keep}); err != nil {
+				t.Error(err)
+			}
+			mustTake(t, s, "k", "b")
+			<-first
+			isAlone(t, s, "b", other)
+		})
+	}
+}
