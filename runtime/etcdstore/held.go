@@ -22,7 +22,7 @@ type held struct {
 	slot    int           // of a permit
 	until   time.Time     // then it is over, unless it was renewed
 	doubt   int64         // the generation of a request for it that had no answer, and may still come; 0: all had
-	asked   bool          // a release of it had no answer
+	asked   bool          // a release of it had no answer, or may be under way: its name is not to be used again
 	swept   bool          // it was given up and deleted, but its generation lasts
 	keeps   []*class      // that stay for it while it is presumed to be lost
 

@@ -74,7 +74,7 @@ func mustTake(t *testing.T, s *session, key, id string) lockrt.Grant {
 	return grant
 }
 
-// isAlone checks that nobody else gets the lock k while a session believes in a lease, and ends both sessions.
+// isAlone checks that a session still believes in its lease of the lock k, and that nobody else gets it. It ends both sessions.
 func isAlone(t *testing.T, s *session, id string, other *session) {
 	t.Helper()
 	time.Sleep(2 * callTime)
@@ -82,7 +82,10 @@ func isAlone(t *testing.T, s *session, id string, other *session) {
 	believed := s.leases[id] != nil
 	s.mu.Unlock()
 	_, err := other.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "other", TTL: time.Minute})
-	if believed && err == nil {
+	switch {
+	case !believed:
+		t.Error("it is not held any more")
+	case err == nil:
 		t.Error("two hold it")
 	}
 	_ = s.Release(context.Background(), lockrt.Release{Key: "k", ID: id})
