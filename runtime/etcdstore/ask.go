@@ -293,6 +293,7 @@ func (s *session) accept(q *question, a answer) (lockrt.Grant, error) {
 		until: start.Add(q.req.TTL), doubt: q.doubt, permits: e.Permits, slot: e.Slot,
 	}
 	if e.ID != h.id {
+		s.unsure(h.key, h.id)
 		return lockrt.Grant{}, errMoved // another lease has it, whatever the names say
 	}
 	err := s.hold(h)

@@ -34,6 +34,11 @@ func (s *session) guard(g ground) etcd.Cmp {
 	return changedAt(s.space.generation(s.id), g.generation)
 }
 
+// endOf ends the generation of a ground, and none that has come after it: the request may be late.
+func (s *session) endOf(g ground) etcd.Op {
+	return etcd.OpTxn([]etcd.Cmp{s.guard(g)}, []etcd.Op{etcd.OpDelete(s.space.generation(s.id))}, nil)
+}
+
 // makeOnce makes a class or a generation, unless it is there, one at a time. That goes on when ctx ends: if the servers are
 // late, each caller whose time is over would leave less of it to the next one, and none would have what all wait for.
 //

@@ -112,7 +112,7 @@ func (s *session) abandonUnknown(ctx context.Context, h *held) error {
 		return nil
 	}
 	_, err := write(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).Then(end, etcd.OpDelete(s.space.generation(s.id))).Commit()
+		return s.client.Txn(ctx).Then(end, s.endOf(g)).Commit()
 	})
 	if err == nil {
 		s.forsake(g)

@@ -41,7 +41,7 @@ func (s *session) lose(c *class, noLease error) {
 	s.mu.Unlock()
 	for _, h := range lost {
 		s.Lost(h.id, reason)
-		if !presumed && len(h.maybe)+len(h.moving) > 0 { // it may have another class
+		if !presumed && (h.doubt != 0 || len(h.maybe)+len(h.moving) > 0) { // it may have another class
 			s.abandon(h)
 		}
 	}
@@ -63,6 +63,17 @@ func (s *session) loseLocked(c *class, h *held) {
 	}
 	s.dropLocked(h)
 	s.unsureLocked(h.key, h.id)
+}
+
+// loseGone ends a lease whose contender somebody has deleted. A request for it may still put another one.
+func (s *session) loseGone(id, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.takeLocked(id); h != nil && h.doubt != 0 {
+		s.abandonLocked(h)
+	} else {
+		s.unsureLocked(key, id)
+	}
 }
 
 // missingLocked is the error of a lease that is not held: it was lost, or is presumed to be, of which the Locker is told. mu is

@@ -16,17 +16,21 @@ import (
 
 // Release implements lockrt.Session. It compares the revision of the contender's creation, and not only its name.
 func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
-	h, kept := s.takeToRelease(rel)
+	h, mayKeep, kept := s.takeToRelease(rel)
 	began := time.Now()
 	limited, cancel := bounded(ctx)
 	defer cancel()
-	err := s.release(limited, rel, h)
+	err := lockrt.ErrLost
+	if mayKeep || rel.Keep == 0 {
+		err = s.release(limited, rel, h)
+	}
 	if err != nil && !errors.Is(err, lockrt.ErrLost) {
 		s.releaseLater(began, rel, h)
 	}
 	kept()
 	s.mu.Lock()
 	s.releasing--
+	s.returnedLocked(rel.ID)
 	s.mu.Unlock()
 	s.revokeLast(ctx, began, err)
 	return explain(ctx, began, err)
@@ -61,8 +65,9 @@ func (s *session) revokeLast(ctx context.Context, began time.Time, err error) {
 }
 
 // takeToRelease removes a lease from those that are held. The session does not end before its release is over, nor, if the lock
-// is to be kept, its classes before kept is called.
-func (s *session) takeToRelease(rel lockrt.Release) (h *held, kept func()) {
+// is to be kept, its classes before kept is called. The lock may not be kept of a lease that has ended in another way than by a
+// release: what deletes its contender may be under way.
+func (s *session) takeToRelease(rel lockrt.Release) (h *held, mayKeep bool, kept func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.releasing++
@@ -70,7 +75,17 @@ func (s *session) takeToRelease(rel lockrt.Release) (h *held, kept func()) {
 	if known := cmp.Or(s.leases[rel.ID], s.presumed[rel.ID]); known != nil && rel.Keep > 0 {
 		kept = s.keptUntil(known.keepLocked(time.Now().Add(rel.Keep)))
 	}
-	return s.takeLocked(rel.ID), kept
+	h = s.takeLocked(rel.ID)
+	mayKeep = h != nil || s.returning[rel.ID] > 0
+	s.returning[rel.ID]++
+	return h, mayKeep, kept
+}
+
+// returnedLocked ends a release of a lease that takeToRelease or releaseLater has counted; mu is held.
+func (s *session) returnedLocked(id string) {
+	if s.returning[id]--; s.returning[id] == 0 {
+		delete(s.returning, id)
+	}
 }
 
 // release ends a lease. It repeats what had no answer, and knows that a contender which is gone after that was deleted
@@ -154,7 +169,7 @@ func (s *session) ending(h *held, end etcd.Op) []etcd.Op {
 	if h.doubt == 0 || g.generation != h.doubt {
 		return []etcd.Op{end}
 	}
-	return []etcd.Op{end, etcd.OpDelete(s.space.generation(s.id))}
+	return []etcd.Op{end, s.endOf(g)}
 }
 
 // brokenMark is in the value of every contender that is broken. Looking for it costs less than reading the value.
@@ -232,6 +247,7 @@ func (s *session) keepFor(ctx context.Context, h *held, keep, lease time.Duratio
 		Permits: h.permits, In: h.permits > 0, Slot: h.slot,
 	}
 	ops := s.ending(h, etcd.OpPut(me, kept.text(), etcd.WithLease(grant.ID), etcd.WithPrevKV()))
+	ops = append(ops, etcd.OpGet(s.space.told(s.id, h.id)))
 	r, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).If(createdAt(me, h.rev)).Then(ops...).Commit()
 	})
@@ -260,8 +276,9 @@ func (s *session) keepFor(ctx context.Context, h *held, keep, lease time.Duratio
 	if err != nil {
 		return err
 	}
-	if was := r.Responses[0].GetResponsePut().PrevKv; was != nil && entryOf(was).Broken != "" && !unanswered {
-		return lockrt.ErrLost
+	was, told := r.Responses[0].GetResponsePut().PrevKv, r.Responses[len(ops)-1].GetResponseRange().Kvs
+	if was != nil && entryOf(was).Broken != "" || len(told) > 0 || s.wasTold(h.id) {
+		return lockrt.ErrLost // and loseBroken deletes what is kept
 	}
 	return nil
 }
@@ -298,6 +315,9 @@ func (s *session) releaseLater(began time.Time, rel lockrt.Release, h *held) {
 	if rel.Keep > 0 {
 		kept = s.keepClasses(h, end)
 	}
+	s.mu.Lock()
+	s.returning[rel.ID]++
+	s.mu.Unlock()
 	s.laterUntil(time.Now(), func(ctx context.Context) error {
 		rel := rel
 		if rel.Keep > 0 {
@@ -310,7 +330,12 @@ func (s *session) releaseLater(began time.Time, rel lockrt.Release, h *held) {
 			return nil
 		}
 		return err
-	}, kept)
+	}, func() {
+		kept()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.returnedLocked(rel.ID)
+	})
 }
 
 // keepClasses has the classes stay that a lock may be under, until the returned function is called. A session that closes

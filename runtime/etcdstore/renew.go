@@ -197,8 +197,7 @@ func (r *renewing) readChunk(ctx context.Context, chunk []int) (found []*mvccpb.
 		kvs := said.Responses[j].GetResponseRange().Kvs
 		if len(kvs) == 0 || kvs[0].CreateRevision != h.rev {
 			r.errs[i] = lockrt.ErrLost
-			s.drop(h.id)
-			s.unsure(h.key, h.id)
+			s.loseGone(h.id, h.key)
 			continue
 		}
 		found[j] = kvs[0]

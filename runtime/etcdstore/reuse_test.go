@@ -34,22 +34,30 @@ func (x *slowDelete) DeleteRange(
 	if !strings.Contains(string(r.Key), "/k/") || !x.once.CompareAndSwap(false, true) {
 		return x.fakeLine.DeleteRange(ctx, r, o...)
 	}
+	return takesTime(ctx, x.there, x.back, func(ctx context.Context) (*pb.DeleteRangeResponse, error) {
+		return x.fakeLine.DeleteRange(ctx, r)
+	})
+}
+
+// takesTime makes a request that takes its time, on the way there and back, also when the caller has left.
+func takesTime[R any](ctx context.Context, there, back time.Duration, do func(context.Context) (R, error)) (R, error) {
 	type answer struct {
-		r   *pb.DeleteRangeResponse
+		r   R
 		err error
 	}
 	answers := make(chan answer, 1)
-	go func() { // also when the caller has left
-		time.Sleep(x.there)
-		r, err := x.fakeLine.DeleteRange(context.WithoutCancel(ctx), r)
-		time.Sleep(x.back)
+	go func() {
+		time.Sleep(there)
+		r, err := do(context.WithoutCancel(ctx))
+		time.Sleep(back)
 		answers <- answer{r, err}
 	}()
 	select {
 	case a := <-answers:
 		return a.r, a.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		var none R
+		return none, ctx.Err()
 	}
 }
 

@@ -152,6 +152,9 @@ func (s *session) loseBroken(id, key string, reason error, told string) {
 	h := s.takeLocked(id)
 	if h == nil {
 		h = &held{key: key, id: id, me: s.contenderLocked(key, id)}
+		if place := s.places[id]; place != nil {
+			h.doubt = place.doubt
+		}
 		s.unsureLocked(key, id) // at once: its release may be under way, and would give the name back
 	}
 	w := s.waiters[id]
