@@ -114,7 +114,7 @@ func (s *twiceStore) Put(ctx context.Context, o OneOff) error {
 // makes it hundreds of clusters.
 func TestScheduler_deliveredTwice(t *testing.T) {
 	t.Parallel()
-	seeds := 8
+	seeds := rounds(8, 2)
 	if os.Getenv("LOCKGEN_SOAK") != "" {
 		seeds = 400
 	}

@@ -106,7 +106,7 @@ func errOfOneJob(t *testing.T, only string, oneOff bool) {
 		if !errors.Is(first, errFussy) || strings.Contains(first.Error(), "unavailable") || !strings.Contains(first.Error(), `"bad"`) {
 			t.Fatalf("Err = %v, want it to name the job", first)
 		}
-		for i := range 200 {
+		for i := range rounds(200, 50) {
 			put(fmt.Sprint("more", i))
 			time.Sleep(470 * time.Millisecond)
 			if err := n.Err(); err == nil || err.Error() != first.Error() {
@@ -193,7 +193,7 @@ func TestScheduler_Err_isOfTheStore(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				for second := range 180 {
+				for second := range rounds(180, 75) {
 					put(fmt.Sprint("good", second))
 					time.Sleep(time.Second)
 					if second == 60 {
