@@ -41,7 +41,7 @@ func (s *session) join(ctx context.Context, l *link, req lockrt.Request) (stands
 	defer func() {
 		s.joined(req.ID, stands)
 		if madeLock && stands == nil {
-			s.leaveBy(func(ctx context.Context) error { return l.dropLock(ctx, lock) })
+			s.leaveBy(0, func(ctx context.Context) error { return l.dropLock(ctx, lock) })
 		}
 	}()
 	for {

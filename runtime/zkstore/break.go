@@ -2,7 +2,6 @@ package zkstore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -106,8 +105,6 @@ func (s *session) breakOps(ctx context.Context, l *link, b lockrt.Breaking, head
 	case len(holder.data) > mostTold:
 		return ops, nil
 	}
-	var all []told
-	_ = json.Unmarshal(holder.data, &all)
-	all = append(all, told{ID: escape(b.ID), Reason: reason})
+	all := append(toldOf(holder.data), told{ID: escape(b.ID), Reason: reason})
 	return append(ops, &zk.SetDataRequest{Path: path, Data: jsonOf(all), Version: holder.stat.Version}), nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/lockgen/lockgen/internal/testenv"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -78,4 +80,33 @@ func TestStore_Close_waitersAtSilentServers(t *testing.T) {
 	n.each((*testenv.Proxy).Silence)
 	says(t, n.locks.Close(t.Context()), "left to its timeout, with 5 places in queues")
 	waiting.Wait()
+}
+
+// MinHold is refused, and a Locker that waits for other locks closes. Its places in their queues go.
+func TestStore_Close_waitersBesideMinHold(t *testing.T) {
+	e := one(t)
+	n, other := newNode(t, e.Addrs(), config(patient), "a", lockrt.Config{LocalHandoffs: -1}), newLocker(t, e.Addrs(), config(patient), "b", lockrt.Config{})
+	held := acquire(t, other, "awaited", lockrt.Options{TTL: long})
+	kept := acquire(t, n.locks, "kept", lockrt.Options{TTL: long, MinHold: time.Hour})
+	if _, err := client(t, e.Addrs()).SetACL(root(t)+"/k", zk.WorldACL(zk.PermRead|zk.PermWrite|zk.PermAdmin), -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Release(t.Context()); err == nil {
+		t.Fatal("MinHold is not refused")
+	}
+	const crowd = 80
+	var waiting sync.WaitGroup
+	for range crowd {
+		waiting.Go(func() {
+			_, _ = n.locks.Acquire(context.Background(), "awaited", lockrt.Options{TTL: long, Wait: lockrt.Forever})
+		})
+	}
+	eventually(t, "they wait", func() bool { return len(waiters(t, other, "awaited")) == crowd })
+	n.each(func(line *testenv.Proxy) { line.Slow(100 * time.Millisecond) })
+	if err := n.locks.Close(t.Context()); err == nil {
+		t.Error("Close says nothing of the lock that is not kept")
+	}
+	waiting.Wait()
+	eventually(t, "none waits", func() bool { return len(waiters(t, other, "awaited")) == 0 })
+	release(t, held)
 }

@@ -17,8 +17,8 @@
 // compared with another, but for MinHold, below.
 //
 // Waiting is first come first served. ZooKeeper tells the next waiter when the one before it has gone. All look again
-// every 10 s. A lock that is taken without waiting costs one write and one round trip, and so does its release. A busy
-// lock that a caller tries once costs reads only.
+// every 10 s. A free lock costs one write and one round trip, and so does its release. A caller that does not wait looks
+// first, which is one more: a busy lock costs it reads only, unless MinHold keeps that and the servers' time is to be asked for.
 //
 // A connection that is cut, or a server that dies, costs no lock as long as the session lasts. Whatever a request has
 // made of which nobody heard is found again or deleted in the background.
@@ -26,7 +26,7 @@
 // # What is not
 //
 // When a process dies, its locks are free when the servers forget its session: after Config.SessionTimeout, whatever
-// their TTL is, and up to two ticks later. As long as a process lives it ends its leases itself, to the millisecond.
+// their TTL is, and up to two ticks later. As long as a process lives it ends its leases itself, within a round trip.
 //
 // No lease is longer than what is left of that time after a tick of the servers and two signs of life: 6 s with the
 // defaults. A longer TTL is granted for that long and renewed in time; Lease.Extend beyond it is an error.

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// janitors is how many chores are done at a time.
-	janitors = 8
+	// janitors is how many chores are done at a time. Most are one request: with few, thousands of leases that run out
+	// together, or waiters that leave, would go at the pace of the round trips.
+	janitors = 512
 	// maxLeaving is how many contenders that were given up may wait for their deletion before no others are made: callers
 	// who give up soon could make them faster than they are deleted.
 	maxLeaving = 64
@@ -29,6 +30,7 @@ const (
 type chore struct {
 	do      func(context.Context) error
 	leaves  bool // it is one of session.leaving
+	weight  int  // of the contender that stays until it is done
 	backoff time.Duration
 
 	heapIndex int
@@ -40,13 +42,14 @@ func (s *session) later(at time.Time, do func(context.Context) error) {
 	s.addLocked(&chore{do: do}, at)
 }
 
-// leaveBy does what deletes a contender, in the background.
-func (s *session) leaveBy(do func(context.Context) error) {
+// leaveBy does what deletes a contender, in the background. It has its weight until then.
+func (s *session) leaveBy(weight int, do func(context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leaving++
 	s.crowded = s.crowded || s.leaving >= maxLeaving
-	s.addLocked(&chore{do: do, leaves: true}, time.Now())
+	s.weight += weight
+	s.addLocked(&chore{do: do, leaves: true, weight: weight}, time.Now())
 }
 
 // leftLocked counts a contender that was deleted. Those who wait for room go on when there is some for many.
@@ -87,7 +90,7 @@ func (s *session) addLocked(c *chore, at time.Time) {
 // leave has a contender deleted that its caller gave up, in the background. It goes with its session of ZooKeeper at
 // the latest.
 func (s *session) leave(p *place) {
-	s.leaveBy(p.delete)
+	s.leaveBy(p.weight(), p.delete)
 }
 
 func (p *place) delete(ctx context.Context) error {
@@ -101,7 +104,7 @@ func (p *place) delete(ctx context.Context) error {
 // seek has the contender deleted that a request made whose answer is not known, as soon as the request can do no more:
 // its call has ended, and what was sent on a connection that was cut either was done or is refused.
 func (s *session) seek(l *link, key, id string, under <-chan result[[]zk.MultiResponse]) {
-	s.leaveBy(func(ctx context.Context) error {
+	s.leaveBy(s.weigh(key, id), func(ctx context.Context) error {
 		if under != nil {
 			select {
 			case <-under:
@@ -266,6 +269,9 @@ func (s *session) doOne(c *chore) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busyJanitors--
+	if err == nil {
+		s.weight -= c.weight
+	}
 	refused := err != nil && !isRetryable(err)
 	if c.leaves && (err == nil || refused) { // nobody waits for what is refused
 		c.leaves = false

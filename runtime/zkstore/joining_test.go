@@ -1,12 +1,9 @@
 package zkstore
 
 import (
-	"context"
-	"log/slog"
 	"testing"
 	"time"
 
-	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
 )
@@ -14,15 +11,7 @@ import (
 // What an earlier request without an answer may have made is sought while the next one of the same ID has its contender,
 // and its caller has not taken it yet. It would be granted, and gone.
 func TestSession_seek_sparesWhoIsJoining(t *testing.T) {
-	e := testenv.ZooKeeper(t)
-	opened, err := New(e.Addrs(), Config{Tick: 500 * time.Millisecond}).Open(lockrt.SessionConfig{
-		Namespace: "n", Logger: slog.New(slog.DiscardHandler), Lost: func(string, error) {},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := opened.(*session)
-	t.Cleanup(func() { _ = s.Close(context.Background()) })
+	s, _ := openAt(t, OneServer(t).Addrs()[0])
 	l, err := s.link(t.Context())
 	if err != nil {
 		t.Fatal(err)

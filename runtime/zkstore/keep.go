@@ -33,9 +33,9 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 		_, unheard, err = h.l.multi(ctx, ops...)
 	}
 	if errors.Is(err, zk.ErrNoNode) && (unheard || h.asked) {
-		stat, looked := h.l.stat(ctx, path)
-		if err = looked; err == nil && stat == nil {
-			err = zk.ErrNoNode
+		var n node
+		if n, err = h.l.get(ctx, path); err == nil {
+			keep = max(keep, entryOf(n.data).ttl()) // it may be what another release has kept
 		}
 	}
 	switch {
@@ -44,19 +44,42 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 			return err
 		}
 		return s.keep(ctx, h, keep)
-	case errors.Is(err, zk.ErrNoNode), errors.Is(err, errExpired):
+	case errors.Is(err, zk.ErrNoNode):
+		return lockrt.ErrLost
+	case errors.Is(err, errExpired):
+		s.endKeptAt(time.Now().Add(keep), h) // it may have been done
 		return lockrt.ErrLost
 	case err != nil:
 		return err
 	}
-	s.later(time.Now().Add(keep), func(ctx context.Context) error {
+	s.dropKeptAt(time.Now().Add(keep), h.id, path)
+	return nil
+}
+
+// endKeptAt deletes what this release or another one of the lease may have kept, when that is over.
+func (s *session) endKeptAt(at time.Time, h *held) {
+	s.later(at, func(ctx context.Context) error {
+		l, err := s.link(ctx)
+		if err != nil {
+			return err
+		}
+		left, err := l.endKept(ctx, h.key, s.space.kept(h.key, h.id))
+		if err == nil && left > 0 {
+			s.endKeptAt(time.Now().Add(left), h)
+		}
+		return err
+	})
+}
+
+// dropKeptAt deletes what a release keeps when it is over.
+func (s *session) dropKeptAt(at time.Time, id, path string) {
+	s.later(at, func(ctx context.Context) error {
 		l, err := s.link(ctx) // that of the lease may be over, which does not end what it has kept
 		if err != nil {
 			return err
 		}
-		return l.dropKept(ctx, h.id, path)
+		return l.dropKept(ctx, id, path)
 	})
-	return nil
 }
 
 // left is for how long a node keeps a lock, at the most, by the clock of the leader. A node of others keeps none.

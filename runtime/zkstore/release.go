@@ -3,6 +3,7 @@ package zkstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -21,8 +22,12 @@ func (s *session) Release(ctx context.Context, rel lockrt.Release) error {
 	if err != nil && !errors.Is(err, lockrt.ErrLost) && h != nil {
 		s.releaseLater(rel, h)
 	}
+	s.joined(rel.ID, nil)
 	s.mu.Lock()
 	s.releasing--
+	if h != nil {
+		s.weight -= h.weight()
+	}
 	if !s.linger.IsZero() {
 		s.linger = time.Now().Add(lingerTime)
 		pace.Wake(s.wakeClean)
@@ -37,8 +42,10 @@ func (s *session) takeToRelease(id string) *held {
 	defer s.mu.Unlock()
 	h := s.leases[id]
 	s.releasing++
+	s.joining[id]++ // or seek would take its contender for one that nobody owns, before it is kept
 	if h != nil {
 		s.dropLocked(h)
+		s.weight += h.weight()
 	}
 	return h
 }
@@ -64,7 +71,7 @@ func (s *session) release(ctx context.Context, rel lockrt.Release, h *held) erro
 		h.l.wrote(sent)
 		return nil
 	case errors.Is(err, zk.ErrNoNode) && (unheard || h.asked):
-		return nil // that was an earlier attempt
+		return s.goneMeanwhile(ctx, h)
 	case errors.Is(err, zk.ErrNoNode), errors.Is(err, errExpired):
 		return lockrt.ErrLost
 	case errors.Is(err, zk.ErrBadVersion):
@@ -90,6 +97,19 @@ func (s *session) changedMeanwhile(ctx context.Context, h *held) error {
 		return lockrt.ErrLost
 	}
 	h.version = n.stat.Version
+	return nil
+}
+
+// goneMeanwhile is the result of a release whose contender has gone: nil if an earlier attempt has deleted it, and ErrLost if
+// somebody has broken the lease before. Where that cannot be asked for, it was an earlier attempt.
+func (s *session) goneMeanwhile(ctx context.Context, h *held) error {
+	n, _ := h.l.get(ctx, h.l.path)
+	broken := slices.ContainsFunc(toldOf(n.data), func(t told) bool { return t.ID == escape(h.id) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, heard := s.losing[h.id]; heard || broken { // it is heard of before it is taken from there
+		return lockrt.ErrLost
+	}
 	return nil
 }
 
@@ -138,18 +158,21 @@ func (s *session) releaseLater(rel lockrt.Release, h *held) {
 		return
 	}
 	end := time.Now().Add(rel.Keep)
+	s.joins(rel.ID)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.keeping++
-	s.mu.Unlock()
-	s.later(time.Now(), func(ctx context.Context) error {
+	s.weight += h.weight()
+	s.addLocked(&chore{weight: h.weight(), do: func(ctx context.Context) error {
 		err := s.keepUntil(ctx, h, end)
 		if err == nil {
+			s.joined(rel.ID, nil)
 			s.mu.Lock()
 			s.keeping--
 			s.mu.Unlock()
 		}
 		return err
-	})
+	}}, time.Now())
 }
 
 // keepUntil keeps a lock until then.
@@ -159,5 +182,9 @@ func (s *session) keepUntil(ctx context.Context, h *held, end time.Time) error {
 			return err
 		}
 	}
-	return h.delete(ctx)
+	if err := h.delete(ctx); err != nil {
+		return err
+	}
+	s.endKeptAt(end, h) // by an attempt whose answer was lost
+	return nil
 }

@@ -139,24 +139,31 @@ func (s *session) disconnect() {
 	case l == nil:
 	case held:
 		l.abandon(ctx)
+		s.leavePlaces("it holds locks that are not released, or that MinHold could not keep yet")
 	case !l.close(ctx): // which deletes what has not been taken back
-		s.mu.Lock()
-		if s.leaving > 0 || len(s.places) > 0 {
-			s.left = fmt.Errorf("a session of ZooKeeper is left to its timeout, with %d places in queues: the servers did not answer",
-				s.leaving+len(s.places))
-		}
-		s.mu.Unlock()
+		s.leavePlaces("the servers did not answer")
 	}
 	s.die()
 	s.links.Wait()
 	s.calls.Close(time.Now().Add(callTime))
 }
 
+// leavePlaces remembers for Close that places in queues stay, and why.
+func (s *session) leavePlaces(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if places := s.leaving + len(s.places); places > 0 {
+		s.left = fmt.Errorf("a session of ZooKeeper is left to its timeout, with %d places in queues: %s", places, why)
+	}
+}
+
 // finish reports whether the session is done: closed, and nothing is held or being released, or not for a while.
 func (s *session) finish() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.linger.IsZero() && s.releasing == 0 && (len(s.leases) == 0 || !time.Now().Before(s.linger)) {
+	// What cannot be kept leaves the session to its timeout, and what is left in queues with it.
+	idle := len(s.leases) == 0 && (s.keeping == 0 || s.leaving == 0)
+	if !s.linger.IsZero() && s.releasing == 0 && (idle || !time.Now().Before(s.linger)) {
 		s.done = true
 	}
 	return s.done

@@ -1,9 +1,7 @@
 package zkstore_test
 
 import (
-	"context"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +18,7 @@ func TestMain(m *testing.M) {
 	storetest.BeProcess()
 	testlocks.BeProcess(openChaos)
 	code := m.Run()
-	shared.stop()
+	zkstore.StopOneServer()
 	// A closed session that still holds something waits a moment for its release.
 	err := goleak.Find()
 	for range 10 {
@@ -36,38 +34,15 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	tick = 500 * time.Millisecond
+	tick = zkstore.TestTick
 	// dying is the session of processes that are killed: the shortest with these ticks, and some air.
 	dying = 3 * time.Second
 	// patient is the session of those that are not to lose it on a busy machine.
-	patient = time.Hour
+	patient = zkstore.TestSession
 )
 
-// shared is the server of most tests.
-var shared server
-
-type server struct {
-	once     sync.Once
-	ensemble *testenv.ZooKeeperEnsemble
-	err      error
-}
-
-func (s *server) stop() {
-	if s.ensemble != nil {
-		_ = s.ensemble.Stop()
-	}
-}
-
 // one returns the server that tests share. They use different namespaces.
-func one(t testing.TB) *testenv.ZooKeeperEnsemble {
-	t.Helper()
-	shared.once.Do(func() {
-		cfg := testenv.ZooKeeperConfig{Tick: tick, MaxSession: patient}
-		shared.ensemble, shared.err = testenv.StartZooKeeper(context.Background(), cfg)
-	})
-	testenv.NeedZooKeeper(t, shared.err)
-	return shared.ensemble
-}
+func one(t testing.TB) *testenv.ZooKeeperEnsemble { return zkstore.OneServer(t) }
 
 func config(session time.Duration) zkstore.Config {
 	return zkstore.Config{SessionTimeout: session, Tick: tick}

@@ -1,0 +1,88 @@
+package zkstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgen/lockgen/internal/testsync"
+	lockrt "github.com/lockgen/lockgen/runtime"
+)
+
+// Servers refuse what ends locks, so that their contenders stay when they are released. All that a session has there fits
+// into one change.
+func TestSession_weightOfWhatStays(t *testing.T) {
+	for name, keep := range map[string]time.Duration{"MinHold is refused": time.Hour, "deletions are refused": 0} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := openAt(t, OneServer(t).Addrs()[0])
+			conn := look(t)
+			mustTake(t, s, "first", "first")
+			mustRelease(t, s, "first", "first")
+			refuse := func(path string, rights int32) {
+				if _, err := conn.SetACL(path, zk.WorldACL(rights), -1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if keep > 0 {
+				refuse(s.space.keeps(), zk.PermRead|zk.PermWrite|zk.PermAdmin)
+			}
+			bytes, full := 0, false
+			for i := 0; i < 300 && !full; i++ {
+				key, id := fmt.Sprint(strings.Repeat("k", 4000), i), fmt.Sprint("id", i)
+				_, err := s.Acquire(t.Context(), lockrt.Request{Key: key, ID: id, TTL: time.Minute, Wait: time.Minute})
+				if full = err != nil; full {
+					if !strings.Contains(err.Error(), "use another Locker") {
+						t.Error(err)
+					}
+					break
+				}
+				if keep == 0 {
+					refuse(s.space.lock(key), zk.PermRead|zk.PermWrite|zk.PermCreate|zk.PermAdmin)
+				}
+				if err := s.Release(t.Context(), lockrt.Release{Key: key, ID: id, Keep: keep}); err == nil {
+					t.Fatal("it was released")
+				}
+				names, _, err := conn.Children(s.space.lock(key))
+				if err != nil || len(names) != 1 {
+					t.Fatal(names, err)
+				}
+				bytes += len(s.space.lock(key)) + 1 + len(names[0])
+			}
+			if !full || bytes > mostWeight {
+				t.Errorf("its contenders take %d bytes, and there is room for more: %t", bytes, !full)
+			}
+		})
+	}
+}
+
+// Leases that run out together are deleted together, however long the way to the servers is.
+func TestSession_manyRunOut(t *testing.T) {
+	s, line := openAt(t, OneServer(t).Addrs()[0])
+	const many = 200
+	for i := range many {
+		mustTake(t, s, fmt.Sprint("k", i), fmt.Sprint("id", i))
+	}
+	line.Silence()
+	s.mu.Lock()
+	for _, h := range s.leases {
+		h.until = time.Now()
+		s.ends.Set(h, h.until)
+	}
+	s.mu.Unlock()
+	s.endDue()
+	testsync.Eventually(t, "all are being deleted", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.busyJanitors == many
+	})
+	line.Cut()
+	line.Resume()
+	testsync.Eventually(t, "all are", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.leaving == 0 && s.weight == 0
+	})
+}
