@@ -31,6 +31,7 @@ var (
 	errPresumed    = fmt.Errorf("a member of etcd has denied its lease, and then %w", errNoAnswer)
 	errGone        = errors.New("its key was deleted in etcd")
 	errOtherLeader = errors.New("etcd has changed its leader meanwhile")
+	errOver        = fmt.Errorf("it is not known whether it was kept: %w before that was over", errNoAnswer)
 	errMoved       = errors.New("the session's place in etcd changed again and again")
 )
 

@@ -196,15 +196,24 @@ func (s *session) parseBase(kv *mvccpb.KeyValue) (was baseText, err error) {
 
 // lay writes a new generation, and the base if there is none, or if it comes from another cluster.
 func (s *session) lay(ctx context.Context, life *class) (ground, error) {
-	base := s.space.base()
-	for range 3 {
+	base, own := s.space.base(), s.space.generation(s.id)
+	before := int64(0) // the generation that it follows: a try that comes late follows none
+	for range 5 {
 		r, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
-			return s.client.Txn(ctx).
-				Then(etcd.OpPut(s.space.generation(s.id), s.node, etcd.WithLease(life.id)), etcd.OpGet(base)).Commit()
+			return s.client.Txn(ctx).If(changedAt(own, before)).
+				Then(etcd.OpPut(own, s.node, etcd.WithLease(life.id)), etcd.OpGet(base)).Else(etcd.OpGet(own)).Commit()
 		})
 		if err != nil {
 			return ground{}, err
 		}
+		if !r.Succeeded {
+			before = 0
+			if kvs := r.Responses[0].GetResponseRange().GetKvs(); len(kvs) > 0 {
+				before = kvs[0].ModRevision
+			}
+			continue
+		}
+		before = 0 // layBase ends it
 		cluster := strconv.FormatUint(r.Header.ClusterId, 16)
 		condition := createdAt(base, 0)
 		if kvs := r.Responses[1].GetResponseRange().Kvs; len(kvs) > 0 {

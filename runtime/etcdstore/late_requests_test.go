@@ -48,6 +48,35 @@ func deletesK(r *pb.TxnRequest) bool {
 	})
 }
 
+// withLatePut opens two sessions. The first request of the first one that puts a contender for the lock k comes late. It has another
+// lock of the same TTL, so that its class lives on.
+func withLatePut(t *testing.T, e *fakeEtcd, late time.Duration) (s, other *session, line *fakeLine) {
+	t.Helper()
+	line, line2 := newFakeLine(e), newFakeLine(e)
+	slow := &slowTxn{fakeLine: line, there: late, slow: putsK}
+	s, other = openSession(t, line, slow, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
+	mustTake(t, s, "other", "b")
+	return s, other, line
+}
+
+// mustBeFree checks that a session gets the lock k at once, and releases it.
+func mustBeFree(t *testing.T, s *session) {
+	t.Helper()
+	if _, err := s.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "free", TTL: time.Minute}); err != nil {
+		t.Errorf("somebody has it: %v", err)
+	}
+	_ = s.Release(t.Context(), lockrt.Release{Key: "k", ID: "free"})
+}
+
+// endLatePut ends what withLatePut began.
+func endLatePut(t *testing.T, e *fakeEtcd, s, other *session) {
+	t.Helper()
+	if err := s.Release(t.Context(), lockrt.Release{Key: "other", ID: "b"}); err != nil {
+		t.Error(err)
+	}
+	endBoth(t, e, s, other)
+}
+
 // withDoubt has the session believe that a request for a lease may still come, as after an answer that was lost.
 func withDoubt(s *session, id string) {
 	s.mu.Lock()
@@ -66,107 +95,6 @@ func endBoth(t *testing.T, e *fakeEtcd, all ...*session) {
 	time.Sleep(time.Minute)
 	for _, left := range e.left() {
 		t.Errorf("left: %s", left)
-	}
-}
-
-// A lease has run out, and its contender is not deleted yet when it is released with MinHold: the deletion would end what is
-// kept.
-func TestMinHold_runOut(t *testing.T) {
-	for _, doubt := range []bool{false, true} {
-		testsync.Bubble(t, func(t *testing.T) {
-			newLimits()
-			defer newLimits()
-			e := newFakeEtcd()
-			line, line2 := newFakeLine(e), newFakeLine(e)
-			s, other := openSession(t, line, line, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
-			mustTake(t, s, "k", "a")
-			if doubt {
-				withDoubt(s, "a")
-			}
-			s.mu.Lock()
-			until := s.leases["a"].until
-			s.mu.Unlock()
-			time.Sleep(time.Until(until) - attemptTime/2)
-			busyJanitor(s)
-			time.Sleep(time.Until(until) + time.Millisecond)
-			s.endDue()
-			err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a", Keep: time.Minute})
-			if !errors.Is(err, lockrt.ErrLost) {
-				t.Errorf("doubt: %t: it is kept: %v", doubt, err)
-			}
-			time.Sleep(2 * attemptTime)
-			mustTake(t, other, "k", "b")
-			if err := other.Release(t.Context(), lockrt.Release{Key: "k", ID: "b"}); err != nil {
-				t.Error(err)
-			}
-			endBoth(t, e, s, other)
-		})
-	}
-}
-
-// A lease of which etcd has forgotten a class is released with MinHold before its holder is told.
-func TestMinHold_forgotten(t *testing.T) {
-	testsync.Bubble(t, func(t *testing.T) {
-		newLimits()
-		defer newLimits()
-		e := newFakeEtcd()
-		line := newFakeLine(e)
-		var s *session
-		s = openSession(t, line, line, func(id string, _ error) {
-			err := s.Release(context.Background(), lockrt.Release{Key: "k", ID: id, Keep: time.Minute})
-			if !errors.Is(err, lockrt.ErrLost) {
-				t.Errorf("it is kept: %v", err)
-			}
-		})
-		mustTake(t, s, "k", "a")
-		_, to := mayMove(t, s)
-		if err := s.revoke(t.Context(), to.id); err != nil { // an operator
-			t.Fatal(err)
-		}
-		s.lose(to, rpctypes.ErrLeaseNotFound)
-		endBoth(t, e, s)
-	})
-}
-
-// A lease is broken, and released with MinHold. The first request for that has an answer that is lost, and when the second
-// finds what the first has kept, that the lease was broken is nowhere but in what its process is told, or was.
-func TestMinHold_brokenAndAnswerLost(t *testing.T) {
-	for _, told := range []bool{false, true} {
-		testsync.Bubble(t, func(t *testing.T) {
-			newLimits()
-			defer newLimits()
-			e := newFakeEtcd()
-			line, line2 := newFakeLine(e), newFakeLine(e)
-			slow := &slowTxn{fakeLine: line, back: time.Minute}
-			slow.slow = func(r *pb.TxnRequest) bool { return len(r.Compare) == 1 && putsK(r) }
-			s := openSession(t, line, slow, func(string, error) { time.Sleep(10 * time.Second) })
-			other := openSession(t, line2, line2, func(string, error) {})
-			grant := mustTake(t, s, "k", "a")
-			s.mu.Lock()
-			h := *s.leases["a"] // as its release knows it that has begun before
-			s.mu.Unlock()
-			broken := lockrt.Breaking{Key: "k", ID: "a", Fence: lockrt.FenceOf(grant.Epoch), Reason: "test"}
-			if err := other.Break(t.Context(), broken); err != nil {
-				t.Fatal(err)
-			}
-			if told {
-				time.Sleep(time.Second)
-				if _, err := other.client.Delete(t.Context(), s.space.told(s.id, "a")); err != nil {
-					t.Fatal(err)
-				}
-			}
-			limited, cancel := bounded(t.Context())
-			defer cancel()
-			err := s.release(limited, lockrt.Release{Key: "k", ID: "a", Keep: time.Minute}, &h)
-			if !errors.Is(err, lockrt.ErrLost) {
-				t.Errorf("told: %t: it is kept: %v", told, err)
-			}
-			if !slow.once.Load() {
-				t.Error("no answer was lost")
-			}
-			time.Sleep(time.Minute)
-			endBoth(t, e, s, other)
-		})
 	}
 }
 
@@ -216,10 +144,7 @@ func TestCheck_deletedWithDoubt(t *testing.T) {
 		newLimits()
 		defer newLimits()
 		e := newFakeEtcd()
-		line, line2 := newFakeLine(e), newFakeLine(e)
-		slow := &slowTxn{fakeLine: line, there: 20 * time.Second, slow: putsK}
-		s, other := openSession(t, line, slow, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
-		mustTake(t, s, "other", "b") // the class lives on
+		s, other, _ := withLatePut(t, e, 20*time.Second)
 		mustTake(t, s, "k", "a")
 		s.mu.Lock()
 		h := *s.leases["a"]
@@ -234,12 +159,8 @@ func TestCheck_deletedWithDoubt(t *testing.T) {
 			t.Errorf("it is not lost: %v", errs[0])
 		}
 		time.Sleep(time.Minute)
-		if _, err := other.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "c", TTL: time.Minute}); err != nil {
-			t.Errorf("somebody has it: %v", err)
-		}
-		_ = other.Release(t.Context(), lockrt.Release{Key: "k", ID: "c"})
-		_ = s.Release(t.Context(), lockrt.Release{Key: "other", ID: "b"})
-		endBoth(t, e, s, other)
+		mustBeFree(t, other)
+		endLatePut(t, e, s, other)
 	})
 }
 
@@ -250,10 +171,7 @@ func TestLose_doubtUnderAnotherClass(t *testing.T) {
 		newLimits()
 		defer newLimits()
 		e := newFakeEtcd()
-		line, line2 := newFakeLine(e), newFakeLine(e)
-		slow := &slowTxn{fakeLine: line, there: 20 * time.Second, slow: putsK}
-		s, other := openSession(t, line, slow, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
-		mustTake(t, s, "other", "b") // the first class lives on
+		s, other, _ := withLatePut(t, e, 20*time.Second)
 		mustTake(t, other, "k", "first")
 		waits, end := context.WithTimeout(t.Context(), 5*time.Second)
 		defer end()
@@ -279,12 +197,8 @@ func TestLose_doubtUnderAnotherClass(t *testing.T) {
 		}
 		s.lose(h.class, rpctypes.ErrLeaseNotFound)
 		time.Sleep(time.Minute)
-		if _, err := other.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "c", TTL: time.Minute}); err != nil {
-			t.Errorf("somebody has it: %v", err)
-		}
-		_ = other.Release(t.Context(), lockrt.Release{Key: "k", ID: "c"})
-		_ = s.Release(t.Context(), lockrt.Release{Key: "other", ID: "b"})
-		endBoth(t, e, s, other)
+		mustBeFree(t, other)
+		endLatePut(t, e, s, other)
 	})
 }
 
@@ -295,10 +209,7 @@ func TestBreak_placeWithDoubt(t *testing.T) {
 		newLimits()
 		defer newLimits()
 		e := newFakeEtcd()
-		line, line2 := newFakeLine(e), newFakeLine(e)
-		slow := &slowTxn{fakeLine: line, there: 20 * time.Second, slow: putsK}
-		s, other := openSession(t, line, slow, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
-		mustTake(t, s, "other", "b") // the class lives on
+		s, other, _ := withLatePut(t, e, 20*time.Second)
 		mustTake(t, other, "k", "first")
 		waits, end := context.WithTimeout(t.Context(), 5*time.Second)
 		defer end()
@@ -321,15 +232,113 @@ func TestBreak_placeWithDoubt(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
-		if _, err := other.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "c", TTL: time.Minute}); err != nil {
-			t.Errorf("somebody has it: %v", err)
-		}
-		_ = other.Release(t.Context(), lockrt.Release{Key: "k", ID: "c"})
+		mustBeFree(t, other)
 		if _, err := s.Acquire(t.Context(), req); err != nil {
 			t.Errorf("the next caller does not get it: %v", err)
 		}
 		_ = s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a"})
-		_ = s.Release(t.Context(), lockrt.Release{Key: "other", ID: "b"})
-		endBoth(t, e, s, other)
+		endLatePut(t, e, s, other)
+	})
+}
+
+// The write of a generation had no answer, and comes late.
+func TestGeneration_late(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		line := newFakeLine(e)
+		var s *session
+		slow := &slowTxn{fakeLine: line, there: 8 * time.Second, slow: func(r *pb.TxnRequest) bool {
+			return slices.ContainsFunc(r.Success, func(op *pb.RequestOp) bool {
+				return string(op.GetRequestPut().GetKey()) == s.space.generation(s.id)
+			})
+		}}
+		s = openSession(t, line, slow, func(string, error) {})
+		mustTake(t, s, "k", "a")
+		g := s.standing()
+		time.Sleep(slow.there)
+		if !slow.once.Load() {
+			t.Fatal("nothing was late")
+		}
+		e.mu.Lock()
+		own := e.keys[s.space.generation(s.id)]
+		e.mu.Unlock()
+		if own == nil || own.ModRevision != g.generation {
+			t.Errorf("the generation has ended")
+		}
+		_ = s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a"})
+		endBoth(t, e, s)
+	})
+}
+
+// A release has no answer, and a second one has. Another request for the lease comes before the first goes on.
+func TestRelease_againWithDoubt(t *testing.T) {
+	for _, keep := range []time.Duration{0, 500 * time.Millisecond} {
+		for late := 1700 * time.Millisecond; late < 4*time.Second; late += 200 * time.Millisecond {
+			testsync.Bubble(t, func(t *testing.T) {
+				newLimits()
+				defer newLimits()
+				e := newFakeEtcd()
+				s, other, line := withLatePut(t, e, late)
+				mustTake(t, s, "k", "a")
+				line.set("silent", func() fate { return silence })
+				short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				defer cancel()
+				if err := s.Release(short, lockrt.Release{Key: "k", ID: "a", Keep: keep}); err == nil {
+					t.Fatal("it was answered")
+				}
+				time.Sleep(50 * time.Millisecond) // it goes on, and what it sends is lost
+				line.set("calm", func() fate { return calm })
+				if err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a", Keep: max(keep-150*time.Millisecond, 0)}); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(2 * time.Minute)
+				mustBeFree(t, other)
+				endLatePut(t, e, s, other)
+			})
+		}
+	}
+}
+
+// A contender has moved to a class that is lost before the answer is taken in. Another request for the lease may still come,
+// under the first.
+func TestLose_movedWithDoubt(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		s, other, _ := withLatePut(t, e, 20*time.Second)
+		mustTake(t, s, "k", "a")
+		s.mu.Lock()
+		h := s.leases["a"]
+		s.mu.Unlock()
+		if h.doubt == 0 {
+			t.Fatal("no request may come late")
+		}
+		to, err := s.class(t.Context(), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.mu.Lock()
+		from := h.moved
+		h.moving = append(h.moving, trip{to, from})
+		s.mu.Unlock()
+		// The move is made, and its class is lost by an operator: the key is gone with it. The loss is taken in by the look.
+		r := &renewing{s: s}
+		r.begin([]lockrt.HeldLease{{Key: "k", ID: "a"}})
+		if err := s.revoke(t.Context(), to.id); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.client.Delete(t.Context(), h.me); err != nil {
+			t.Fatal(err)
+		}
+		s.lose(to, rpctypes.ErrLeaseNotFound)
+		if _, err := s.settleMove(&r.held[0], move{to.id, h.rev + 1, h.ttl}); !errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("it is not lost: %v", err)
+		}
+		time.Sleep(time.Minute)
+		mustBeFree(t, other)
+		endLatePut(t, e, s, other)
 	})
 }

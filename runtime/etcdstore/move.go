@@ -230,6 +230,8 @@ func (s *session) settleMove(h *held, m move) (*class, error) {
 			now.class = c
 			if s.loseLocked(c, now); c.presumed {
 				s.telling.Start(func() { s.Lost(now.id, errPresumed) })
+			} else if now.doubt != 0 {
+				s.abandonLocked(now)
 			}
 			return h.class, s.missingLocked(h.id)
 		default:

@@ -64,6 +64,14 @@ func (s *session) revokeLast(ctx context.Context, began time.Time, err error) {
 	}
 }
 
+// returning are the releases of a lease.
+type returning struct {
+	count int
+	frees bool   // one of them deletes the contender, or something else that goes on does
+	me    string // the key of the contender, if one of them had it,
+	rev   int64  // and the revision of its creation
+}
+
 // takeToRelease removes a lease from those that are held. The session does not end before its release is over, nor, if the lock
 // is to be kept, its classes before kept is called. The lock may not be kept of a lease that has ended in another way than by a
 // release: what deletes its contender may be under way.
@@ -76,14 +84,24 @@ func (s *session) takeToRelease(rel lockrt.Release) (h *held, mayKeep bool, kept
 		kept = s.keptUntil(known.keepLocked(time.Now().Add(rel.Keep)))
 	}
 	h = s.takeLocked(rel.ID)
-	mayKeep = h != nil || s.returning[rel.ID] > 0
-	s.returning[rel.ID]++
+	r := s.returning[rel.ID]
+	mayKeep = h != nil || r != nil && !r.frees
+	if r == nil {
+		r = new(returning)
+		s.returning[rel.ID] = r
+	}
+	if h != nil {
+		r.me, r.rev = h.me, h.rev
+	}
+	r.frees = r.frees || !mayKeep || rel.Keep == 0
+	r.count++
 	return h, mayKeep, kept
 }
 
 // returnedLocked ends a release of a lease that takeToRelease or releaseLater has counted; mu is held.
 func (s *session) returnedLocked(id string) {
-	if s.returning[id]--; s.returning[id] == 0 {
+	r := s.returning[id]
+	if r.count--; r.count == 0 {
 		delete(s.returning, id)
 	}
 }
@@ -132,16 +150,16 @@ func (s *session) free(ctx context.Context, h *held) (done bool, err error) {
 // deleted it, what the session was told says whether the lease was broken before.
 func (s *session) freeSure(ctx context.Context, h *held) error {
 	me := h.me
-	ops, other := s.ending(h, etcd.OpDelete(me, etcd.WithPrevKV())), s.ending(h, etcd.OpGet(s.space.told(s.id, h.id)))
+	ops, other := s.ending(h, etcd.OpDelete(me, etcd.WithPrevKV())), s.endingOther(h)
 	r, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
 		return s.client.Txn(ctx).If(createdAt(me, h.rev)).Then(ops...).Else(other...).Commit()
 	})
 	if err != nil {
 		return err
 	}
-	if !h.asked && (r.Succeeded || h.doubt == 0) {
+	if !h.asked && (r.Succeeded && !unanswered || h.doubt == 0) {
 		s.gone(h.key, h.id)
-	} else { // a request for it may still come
+	} else { // a request for it may still come, or one that deletes it by its name
 		s.unsure(h.key, h.id)
 	}
 	switch {
@@ -170,6 +188,16 @@ func (s *session) ending(h *held, end etcd.Op) []etcd.Op {
 		return []etcd.Op{end}
 	}
 	return []etcd.Op{end, s.endOf(g)}
+}
+
+// endingOther is what is done where the contender is gone that was granted: it reads what the session was told of the lease, and
+// ends what another request for it has put since, or may put.
+func (s *session) endingOther(h *held) []etcd.Op {
+	ops := s.ending(h, etcd.OpGet(s.space.told(s.id, h.id)))
+	if h.doubt != 0 { // its name is not used again after such a request, nor after one that had no answer
+		ops = append(ops, etcd.OpDelete(h.me))
+	}
+	return ops
 }
 
 // brokenMark is in the value of every contender that is broken. Looking for it costs less than reading the value.
@@ -220,91 +248,6 @@ func (s *session) holder(ctx context.Context, key, id string) (*mvccpb.KeyValue,
 	return nil, nil
 }
 
-// keep leaves the contender at the head without a holder, under a lease of its own. While this session lives, it ends
-// that to the millisecond.
-func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
-	err := s.keepFor(ctx, h, keep, keep)
-	if isNoLease(err) { // it ran out before it was used
-		err = s.keepFor(ctx, h, keep, keep+callTime)
-	}
-	return err
-}
-
-// keepFor is keep with a lease of etcd that lasts for some time.
-func (s *session) keepFor(ctx context.Context, h *held, keep, lease time.Duration) error {
-	grant, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.LeaseGrantResponse, error) {
-		return s.client.Grant(ctx, int64((lease+time.Second-1)/time.Second))
-	})
-	if isFull(err) {
-		return s.keepAsItIs(h, keep)
-	}
-	if err != nil {
-		return err
-	}
-	me := h.me
-	kept := entry{
-		TTL: keep.Microseconds(), At: time.Now().UnixMicro(), Kept: true,
-		Permits: h.permits, In: h.permits > 0, Slot: h.slot,
-	}
-	ops := s.ending(h, etcd.OpPut(me, kept.text(), etcd.WithLease(grant.ID), etcd.WithPrevKV()))
-	ops = append(ops, etcd.OpGet(s.space.told(s.id, h.id)))
-	r, unanswered, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(createdAt(me, h.rev)).Then(ops...).Commit()
-	})
-	if err == nil && !r.Succeeded || err != nil && !unanswered {
-		s.later(time.Now(), func(ctx context.Context) error { return s.endKept(ctx, grant.ID) })
-		if isFull(err) {
-			return s.keepAsItIs(h, keep)
-		}
-		if err == nil {
-			s.unsure(h.key, h.id)
-			err = lockrt.ErrLost
-		}
-		return err
-	}
-	named := s.unsure // another try may have given it another lease
-	if err == nil && !unanswered && !h.asked {
-		named = s.gone
-	}
-	s.later(time.Now().Add(keep), func(ctx context.Context) error {
-		err := s.endKept(ctx, grant.ID)
-		if err == nil {
-			named(h.key, h.id)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	was, told := r.Responses[0].GetResponsePut().PrevKv, r.Responses[len(ops)-1].GetResponseRange().Kvs
-	if was != nil && entryOf(was).Broken != "" || len(told) > 0 || s.wasTold(h.id) {
-		return lockrt.ErrLost // and loseBroken deletes what is kept
-	}
-	return nil
-}
-
-// keepAsItIs keeps a lock in a full database, which takes deletions alone: its contender stays, and is deleted then, or if
-// the session closes before it ends with its class.
-func (s *session) keepAsItIs(h *held, keep time.Duration) error {
-	end := time.Now().Add(keep)
-	s.laterUntil(end, func(context.Context) error {
-		s.abandon(h)
-		return nil
-	}, s.keepClasses(h, end))
-	return nil
-}
-
-// endKept revokes the lease of a kept lock, and with it the lock.
-func (s *session) endKept(ctx context.Context, id etcd.LeaseID) error {
-	_, err := write(ctx, s, ending, func(ctx context.Context) (*etcd.LeaseRevokeResponse, error) {
-		return s.client.Revoke(ctx, id)
-	})
-	if isNoLease(err) {
-		return nil
-	}
-	return err
-}
-
 // releaseLater goes on with a release that has begun, and had no answer.
 func (s *session) releaseLater(began time.Time, rel lockrt.Release, h *held) {
 	end := began.Add(rel.Keep)
@@ -316,7 +259,7 @@ func (s *session) releaseLater(began time.Time, rel lockrt.Release, h *held) {
 		kept = s.keepClasses(h, end)
 	}
 	s.mu.Lock()
-	s.returning[rel.ID]++
+	s.returning[rel.ID].count++ // its Release is not over
 	s.mu.Unlock()
 	s.laterUntil(time.Now(), func(ctx context.Context) error {
 		rel := rel
@@ -336,42 +279,4 @@ func (s *session) releaseLater(began time.Time, rel lockrt.Release, h *held) {
 		defer s.mu.Unlock()
 		s.returnedLocked(rel.ID)
 	})
-}
-
-// keepClasses has the classes stay that a lock may be under, until the returned function is called. A session that closes
-// before, and before end, leaves them to run out.
-func (s *session) keepClasses(h *held, end time.Time) (kept func()) {
-	if h == nil || h.class == nil {
-		return func() {} // an earlier release of it failed, and has told them
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.keptUntil(h.keepLocked(end))
-}
-
-// keptUntil returns what ends the keeping of classes.
-func (s *session) keptUntil(classes []*class) (kept func()) {
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.endKeepingLocked(classes)
-	}
-}
-
-// keepLocked has the classes stay that the lock may be under; mu is held.
-func (h *held) keepLocked(end time.Time) []*class {
-	classes := h.classes()
-	for _, c := range classes {
-		if c.keeping++; end.After(c.kept) {
-			c.kept = end
-		}
-	}
-	return classes
-}
-
-func (s *session) endKeepingLocked(classes []*class) {
-	for _, c := range classes {
-		c.keeping--
-		s.revokeLostLocked(c)
-	}
 }

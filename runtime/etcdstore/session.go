@@ -66,12 +66,12 @@ type session struct {
 	waiters   map[string]*waiter
 	places    map[string]*queued // left in a queue for the next caller
 	names     names
-	losing    map[string]time.Time // broken, and since when that is known
-	parts     int                  // how many operations go into one transaction
-	releasing int                  // releases under way
-	returning map[string]int       // and of which leases, with those that go on in the background
-	endings   []<-chan struct{}    // closed when etcd leases have ended, after the last release
-	left      error                // that leases of etcd stay, and why
+	losing    map[string]time.Time  // broken, and since when that is known
+	parts     int                   // how many operations go into one transaction
+	releasing int                   // releases under way
+	returning map[string]*returning // and of which leases, with those that go on in the background
+	endings   []<-chan struct{}     // closed when etcd leases have ended, after the last release
+	left      error                 // that leases of etcd stay, and why
 	ends      timeheap.Heap[*held]
 	chores    timeheap.Heap[*chore]
 	cleanAt   time.Time // when cleanUp looks again by itself
@@ -96,7 +96,7 @@ func newSession(store *Store, cfg lockrt.SessionConfig, sp space) *session {
 		classes: make(map[time.Duration]*class), every: make(map[etcd.LeaseID]*class),
 		forgot: make(map[etcd.LeaseID]*class), rehoused: make(chan struct{}),
 		leases: make(map[string]*held), presumed: make(map[string]*held), waiters: make(map[string]*waiter), places: make(map[string]*queued),
-		names: newNames(), losing: make(map[string]time.Time), returning: make(map[string]int), parts: mostParts,
+		names: newNames(), losing: make(map[string]time.Time), returning: make(map[string]*returning), parts: mostParts,
 		flow:   newFlow(),
 		ends:   timeheap.New(func(h *held) *int { return &h.heapIndex }),
 		chores: timeheap.New(func(c *chore) *int { return &c.heapIndex }),

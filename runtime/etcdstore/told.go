@@ -151,7 +151,11 @@ func (s *session) loseBroken(id, key string, reason error, told string) {
 	s.losing[id] = time.Now()
 	h := s.takeLocked(id)
 	if h == nil {
-		h = &held{key: key, id: id, me: s.contenderLocked(key, id)}
+		if r := s.returning[id]; r != nil && r.me != "" { // its name may have been given up before
+			h = &held{key: key, id: id, me: r.me, rev: r.rev, asked: true}
+		} else {
+			h = &held{key: key, id: id, me: s.contenderLocked(key, id)}
+		}
 		if place := s.places[id]; place != nil {
 			h.doubt = place.doubt
 		}
