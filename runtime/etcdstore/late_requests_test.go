@@ -59,6 +59,29 @@ func withLatePut(t *testing.T, e *fakeEtcd, late time.Duration) (s, other *sessi
 	return s, other, line
 }
 
+// leavePlace has a session leave a place in the queue of the lock k to the next caller of the request that it returns. Another
+// request for it comes late. It is the first.
+func leavePlace(t *testing.T, s, other *session) (lockrt.Request, *queued) {
+	t.Helper()
+	mustTake(t, other, "k", "first")
+	waits, end := context.WithTimeout(t.Context(), 5*time.Second)
+	defer end()
+	req := lockrt.Request{Key: "k", ID: "a", TTL: 10 * time.Minute, Wait: time.Minute, Keep: func() bool { return true }}
+	if _, err := s.Acquire(waits, req); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	place := s.places["a"]
+	s.mu.Unlock()
+	if place == nil || place.doubt == 0 {
+		t.Fatal("there is no place for which a request may come late")
+	}
+	if err := other.Release(t.Context(), lockrt.Release{Key: "k", ID: "first"}); err != nil {
+		t.Error(err)
+	}
+	return req, place
+}
+
 // mustBeFree checks that a session gets the lock k at once, and releases it.
 func mustBeFree(t *testing.T, s *session) {
 	t.Helper()
@@ -172,16 +195,7 @@ func TestLose_doubtUnderAnotherClass(t *testing.T) {
 		defer newLimits()
 		e := newFakeEtcd()
 		s, other, _ := withLatePut(t, e, 20*time.Second)
-		mustTake(t, other, "k", "first")
-		waits, end := context.WithTimeout(t.Context(), 5*time.Second)
-		defer end()
-		req := lockrt.Request{Key: "k", ID: "a", TTL: 10 * time.Minute, Wait: time.Minute, Keep: func() bool { return true }}
-		if _, err := s.Acquire(waits, req); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		if err := other.Release(t.Context(), lockrt.Release{Key: "k", ID: "first"}); err != nil {
-			t.Error(err)
-		}
+		req, _ := leavePlace(t, s, other)
 		req.TTL = time.Minute
 		if _, err := s.Acquire(t.Context(), req); err != nil {
 			t.Fatal(err)
@@ -210,22 +224,7 @@ func TestBreak_placeWithDoubt(t *testing.T) {
 		defer newLimits()
 		e := newFakeEtcd()
 		s, other, _ := withLatePut(t, e, 20*time.Second)
-		mustTake(t, other, "k", "first")
-		waits, end := context.WithTimeout(t.Context(), 5*time.Second)
-		defer end()
-		req := lockrt.Request{Key: "k", ID: "a", TTL: 10 * time.Minute, Wait: time.Minute, Keep: func() bool { return true }}
-		if _, err := s.Acquire(waits, req); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		s.mu.Lock()
-		place := s.places["a"]
-		s.mu.Unlock()
-		if place == nil || place.doubt == 0 {
-			t.Fatal("there is no place for which a request may come late")
-		}
-		if err := other.Release(t.Context(), lockrt.Release{Key: "k", ID: "first"}); err != nil {
-			t.Error(err)
-		}
+		req, place := leavePlace(t, s, other)
 		g := s.standing()
 		broken := lockrt.Breaking{Key: "k", ID: "a", Fence: lockrt.FenceOf(g.epoch(entry{}, place.rev)), Reason: "test"}
 		if err := other.Break(t.Context(), broken); err != nil {
