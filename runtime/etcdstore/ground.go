@@ -198,20 +198,26 @@ func (s *session) parseBase(kv *mvccpb.KeyValue) (was baseText, err error) {
 func (s *session) lay(ctx context.Context, life *class) (ground, error) {
 	base, own := s.space.base(), s.space.generation(s.id)
 	before := int64(0) // the generation that it follows: a try that comes late follows none
+	stale := s.standing().generation
 	for range 5 {
 		r, _, err := rewrite(ctx, s, ending, func(ctx context.Context) (*etcd.TxnResponse, error) {
 			return s.client.Txn(ctx).If(changedAt(own, before)).
-				Then(etcd.OpPut(own, s.node, etcd.WithLease(life.id)), etcd.OpGet(base)).Else(etcd.OpGet(own)).Commit()
+				Then(etcd.OpPut(own, s.node, etcd.WithLease(life.id)), etcd.OpGet(base)).
+				Else(etcd.OpGet(own), etcd.OpGet(base)).Commit()
 		})
 		if err != nil {
 			return ground{}, err
 		}
+		generation := r.Header.Revision
 		if !r.Succeeded {
-			before = 0
-			if kvs := r.Responses[0].GetResponseRange().GetKvs(); len(kvs) > 0 {
+			kvs := r.Responses[0].GetResponseRange().Kvs
+			if before = 0; len(kvs) > 0 {
 				before = kvs[0].ModRevision
 			}
-			continue
+			if before == 0 || before == stale || etcd.LeaseID(kvs[0].Lease) != life.id {
+				continue
+			}
+			generation = before // of a try that had no answer: no request was built on it
 		}
 		before = 0 // layBase ends it
 		cluster := strconv.FormatUint(r.Header.ClusterId, 16)
@@ -222,7 +228,7 @@ func (s *session) lay(ctx context.Context, life *class) (ground, error) {
 				return ground{}, err
 			}
 			if was.Cluster == cluster {
-				return ground{generation: r.Header.Revision, base: was.Base}, nil
+				return ground{generation: generation, base: was.Base}, nil
 			}
 			s.Logger.Warn("the locks in etcd come from another cluster, with other revisions; fences go on from the clock")
 			condition = changedAt(base, kvs[0].ModRevision)

@@ -56,25 +56,32 @@ func (s *session) keepFor(ctx context.Context, h *held, keep, lease time.Duratio
 		}
 		return err
 	}
-	named := s.unsure // another try may have given it another lease
-	if err == nil && !unanswered && !h.asked {
+	named := s.unsure // another try may have given it another lease, or may delete it by its name
+	if err == nil && !unanswered && !h.asked && h.doubt == 0 {
 		named = s.gone
 	}
-	s.later(time.Now().Add(keep), func(ctx context.Context) error {
+	end := time.Now().Add(keep)
+	if err == nil && s.keptBroken(h, r) {
+		// Here, since its name may have been given up when loseBroken comes. By its revision, since a late try may give it
+		// another lease.
+		s.abandon(&held{id: h.id, key: h.key, me: me, rev: h.rev, asked: true})
+		end, err = time.Now(), lockrt.ErrLost
+	}
+	s.later(end, func(ctx context.Context) error {
 		err := s.endKept(ctx, grant.ID)
 		if err == nil {
 			named(h.key, h.id)
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	was, told := r.Responses[0].GetResponsePut().PrevKv, r.Responses[len(ops)-1].GetResponseRange().Kvs
-	if was != nil && entryOf(was).Broken != "" || len(told) > 0 || s.wasTold(h.id) {
-		return lockrt.ErrLost // and loseBroken deletes what is kept
-	}
-	return nil
+	return err
+}
+
+// keptBroken reports whether a lease had been broken before its lock was kept. r begins with what was put, and ends with what the
+// session was told.
+func (s *session) keptBroken(h *held, r *etcd.TxnResponse) bool {
+	was, told := r.Responses[0].GetResponsePut().PrevKv, r.Responses[len(r.Responses)-1].GetResponseRange().Kvs
+	return was != nil && entryOf(was).Broken != "" || len(told) > 0 || s.wasTold(h.id)
 }
 
 // keepAsItIs keeps a lock in a full database, which takes deletions alone: its contender stays, and is deleted then, or if

@@ -271,6 +271,54 @@ func TestGeneration_late(t *testing.T) {
 	})
 }
 
+// slowAfter is a line on which the answer to the first transaction of a kind is lost, and all others are late from then on.
+type slowAfter struct {
+	*slowTxn
+	back time.Duration
+}
+
+func (x slowAfter) Txn(ctx context.Context, r *pb.TxnRequest, o ...grpc.CallOption) (*pb.TxnResponse, error) {
+	if x.slow(r) && !x.once.Load() {
+		x.set("slow", func() fate { return fate{back: x.back} })
+	}
+	return x.slowTxn.Txn(ctx, r, o...)
+}
+
+// The answer to the first write of a generation is lost, and others take half of the time that there is for two.
+func TestGeneration_lateAnswers(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		line, line2 := newFakeLine(e), newFakeLine(e)
+		other := openSession(t, line2, line2, func(string, error) {})
+		mustTake(t, other, "other", "b") // the base is there
+		var s *session
+		x := slowAfter{&slowTxn{fakeLine: line, back: time.Minute, slow: func(r *pb.TxnRequest) bool {
+			return slices.ContainsFunc(r.Success, func(op *pb.RequestOp) bool {
+				return string(op.GetRequestPut().GetKey()) == s.space.generation(s.id)
+			})
+		}}, callTime/2 + 100*time.Millisecond}
+		s = openSession(t, line, x, func(string, error) {})
+		began := time.Now()
+		for { // as one who tries again
+			_, err := s.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "a", TTL: 10 * time.Minute, Wait: time.Minute})
+			if err == nil {
+				break
+			}
+			if time.Since(began) > time.Minute {
+				t.Fatalf("after %s: %v", time.Since(began), err)
+			}
+			time.Sleep(time.Second)
+		}
+		line.set("calm", func() fate { return calm })
+		if err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a"}); err != nil {
+			t.Error(err)
+		}
+		endLatePut(t, e, other, s)
+	})
+}
+
 // A release has no answer, and a second one has. Another request for the lease comes before the first goes on.
 func TestRelease_againWithDoubt(t *testing.T) {
 	for _, keep := range []time.Duration{0, 500 * time.Millisecond} {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,9 +187,11 @@ func TestMinHold_shorterThanSilence_locker(t *testing.T) {
 	})
 }
 
-// A lease that is presumed to be lost is broken while it is being released with MinHold. The lock goes on.
+// A lease that is presumed to be lost is broken while it is being released with MinHold. The lock goes on, also if the session
+// hears of that when the release is over.
 func TestBreak_presumedWhileReleased(t *testing.T) {
-	for _, presumed := range []bool{false, true} {
+	for i := range 4 {
+		presumed, late := i%2 == 0, time.Duration(i/2)*5*time.Second
 		testsync.Bubble(t, func(t *testing.T) {
 			newLimits()
 			defer newLimits()
@@ -196,6 +199,7 @@ func TestBreak_presumedWhileReleased(t *testing.T) {
 			line, line2 := newFakeLine(e), newFakeLine(e)
 			slow := &slowTxn{fakeLine: line, there: 500 * time.Millisecond, slow: keepsK}
 			s, other := openSession(t, line, slow, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
+			s.client.Watcher = lateWatch{s.client.Watcher.(fakeWatcher), late}
 			grant := mustTake(t, s, "k", "a")
 			time.Sleep(time.Second)
 			if presumed {
@@ -211,12 +215,12 @@ func TestBreak_presumedWhileReleased(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := <-released; !errors.Is(err, lockrt.ErrLost) {
-				t.Errorf("presumed %t: %v", presumed, err)
+				t.Errorf("presumed %t, heard after %s: %v", presumed, late, err)
 			}
 			time.Sleep(20 * time.Second)
 			_, err := other.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "b", TTL: time.Minute})
 			if err != nil {
-				t.Errorf("presumed %t: it was broken, and its release says that it is not kept: %v", presumed, err)
+				t.Errorf("presumed %t, heard after %s: it was broken, and its release says that it is not kept: %v", presumed, late, err)
 			}
 			_ = other.Release(t.Context(), lockrt.Release{Key: "k", ID: "b"})
 			time.Sleep(time.Hour)
@@ -421,5 +425,104 @@ func TestMinHold_givenUpAndClosed(t *testing.T) {
 		other.release(next)
 		other.close(t)
 		time.Sleep(time.Minute)
+	})
+}
+
+// slowRevoke is a line on which the first end of a lease of etcd has no answer.
+type slowRevoke struct {
+	fakeLeases
+	id   etcd.LeaseID
+	once atomic.Bool
+}
+
+func (x *slowRevoke) Revoke(ctx context.Context, id etcd.LeaseID) (*etcd.LeaseRevokeResponse, error) {
+	if id != x.id || !x.once.CompareAndSwap(false, true) {
+		return x.fakeLeases.Revoke(ctx, id)
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// The lease of etcd of what MinHold keeps runs out before the second try, which has another one. The first comes late, when
+// the process has taken the lock again.
+func TestMinHold_firstTryAfterTheNextGrant(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		line, line2 := newFakeLine(e), newFakeLine(e)
+		slow := &slowTxn{fakeLine: line, there: 6 * time.Second, slow: keepsK}
+		s, other := openSession(t, line, slow, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
+		mustTake(t, s, "k", "a")
+		withDoubt(s, "a")
+		e.mu.Lock()
+		revoke := &slowRevoke{fakeLeases: s.client.Lease.(fakeLeases), id: etcd.LeaseID(e.granted + 1)}
+		e.mu.Unlock()
+		s.client.Lease = revoke
+		_ = s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a", Keep: time.Second})
+		s.later(time.Now().Add(900*time.Millisecond), func(context.Context) error { // so that others wait for it
+			time.Sleep(400 * time.Millisecond)
+			return nil
+		})
+		time.Sleep(1500 * time.Millisecond)
+		mustTake(t, s, "k", "b")
+		if !slow.once.Load() || !revoke.once.Load() {
+			t.Error("nothing was late")
+		}
+		isAlone(t, s, "b", other)
+	})
+}
+
+// lateWatch is a line on which what is watched comes late.
+type lateWatch struct {
+	fakeWatcher
+	late time.Duration
+}
+
+func (x lateWatch) Watch(ctx context.Context, key string, o ...etcd.OpOption) etcd.WatchChan {
+	in, out := x.fakeWatcher.Watch(ctx, key, o...), make(chan etcd.WatchResponse)
+	go func() {
+		defer close(out)
+		for r := range in {
+			time.Sleep(x.late)
+			select {
+			case out <- r:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return out
+}
+
+// What goes on of a release with MinHold deletes the contender when that is over. Another release with MinHold beside it does not
+// keep the lock.
+func TestMinHold_besideOneThatIsOver(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		line, line2 := newFakeLine(e), newFakeLine(e)
+		slow := &slowTxn{fakeLine: line, there: 6 * time.Second, slow: deletesK}
+		s, other := openSession(t, line, slow, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
+		mustTake(t, s, "k", "a")
+		line.set("silent", func() fate { return silence })
+		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if err := s.Release(short, lockrt.Release{Key: "k", ID: "a", Keep: 200 * time.Millisecond}); err == nil {
+			t.Error("it was answered")
+		}
+		time.Sleep(7 * time.Second)
+		line.set("calm", func() fate { return calm })
+		for !slow.once.Load() {
+			time.Sleep(50 * time.Millisecond)
+		}
+		err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a", Keep: time.Minute})
+		time.Sleep(10 * time.Second)
+		if _, got := other.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "b", TTL: time.Minute}); err == nil && got == nil {
+			t.Error("it was to be kept for a minute, and somebody has it after 10 s")
+		}
+		_ = other.Release(t.Context(), lockrt.Release{Key: "k", ID: "b"})
+		time.Sleep(time.Minute)
+		endBoth(t, e, s, other)
 	})
 }

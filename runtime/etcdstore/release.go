@@ -98,6 +98,13 @@ func (s *session) takeToRelease(rel lockrt.Release) (h *held, mayKeep bool, kept
 	return h, mayKeep, kept
 }
 
+// freesNow is for a release that deletes the contender from here on.
+func (s *session) freesNow(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.returning[id].frees = true
+}
+
 // returnedLocked ends a release of a lease that takeToRelease or releaseLater has counted; mu is held.
 func (s *session) returnedLocked(id string) {
 	r := s.returning[id]
@@ -157,7 +164,7 @@ func (s *session) freeSure(ctx context.Context, h *held) error {
 	if err != nil {
 		return err
 	}
-	if !h.asked && (r.Succeeded && !unanswered || h.doubt == 0) {
+	if !h.asked && h.doubt == 0 {
 		s.gone(h.key, h.id)
 	} else { // a request for it may still come, or one that deletes it by its name
 		s.unsure(h.key, h.id)
@@ -194,7 +201,7 @@ func (s *session) ending(h *held, end etcd.Op) []etcd.Op {
 // ends what another request for it has put since, or may put.
 func (s *session) endingOther(h *held) []etcd.Op {
 	ops := s.ending(h, etcd.OpGet(s.space.told(s.id, h.id)))
-	if h.doubt != 0 { // its name is not used again after such a request, nor after one that had no answer
+	if h.doubt != 0 { // its name is never used again
 		ops = append(ops, etcd.OpDelete(h.me))
 	}
 	return ops
@@ -265,6 +272,9 @@ func (s *session) releaseLater(began time.Time, rel lockrt.Release, h *held) {
 		rel := rel
 		if rel.Keep > 0 {
 			rel.Keep = max(time.Until(end), 0)
+		}
+		if rel.Keep == 0 {
+			s.freesNow(rel.ID)
 		}
 		limited, cancel := bounded(ctx)
 		defer cancel()
