@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// janitors is how many chores are done at a time. Most are one request: with few, thousands of leases that run out
-	// together, or waiters that leave, would go at the pace of the round trips.
-	janitors = 512
+	// janitors is how many chores are done at a time. Most are one request. With few, leases that run out together, and waiters
+	// that leave together, go at the pace of the round trips; with many, signs of life and renewals stand behind them at a
+	// busy server, and come late.
+	janitors = 32
 	// maxLeaving is how many contenders that were given up may wait for their deletion before no others are made: callers
 	// who give up soon could make them faster than they are deleted.
 	maxLeaving = 64
@@ -161,6 +162,8 @@ func (s *session) known(id string) (path string, joining bool) {
 		path = s.waiters[id].path
 	case s.places[id] != nil:
 		path = s.places[id].path
+	default:
+		path = s.staying[id]
 	}
 	return path, joining
 }

@@ -18,7 +18,7 @@ import (
 // default, so it is one that stays: this process deletes it, or if it is dead whoever comes next. Another node says
 // where, for sweep.
 func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
-	path := s.space.kept(h.key, h.id)
+	path, began := s.space.kept(h.key, h.id), time.Now()
 	e := entry{TTL: keep.Microseconds(), At: time.Now().UnixMicro(), Kept: true, Epoch: h.l.epoch(h.zxid)}
 	ops := []any{
 		&zk.DeleteRequest{Path: h.path, Version: h.version},
@@ -36,6 +36,8 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 		var n node
 		if n, err = h.l.get(ctx, path); err == nil {
 			keep = max(keep, entryOf(n.data).ttl()) // it may be what another release has kept
+		} else if errors.Is(err, zk.ErrNoNode) && !h.asked && time.Since(began) >= keep {
+			return s.goneMeanwhile(ctx, h) // it was kept, and that is over
 		}
 	}
 	switch {

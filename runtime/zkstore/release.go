@@ -158,17 +158,15 @@ func (s *session) releaseLater(rel lockrt.Release, h *held) {
 		return
 	}
 	end := time.Now().Add(rel.Keep)
-	s.joins(rel.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keeping++
+	s.staying[rel.ID] = h.path
 	s.weight += h.weight()
 	s.addLocked(&chore{weight: h.weight(), do: func(ctx context.Context) error {
 		err := s.keepUntil(ctx, h, end)
 		if err == nil {
-			s.joined(rel.ID, nil)
 			s.mu.Lock()
-			s.keeping--
+			delete(s.staying, rel.ID)
 			s.mu.Unlock()
 		}
 		return err

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/lockgen/lockgen/internal/pace"
 	"github.com/lockgen/lockgen/internal/testsync"
 	lockrt "github.com/lockgen/lockgen/runtime"
@@ -167,6 +169,60 @@ func TestMinHold_overInSilence(t *testing.T) {
 		}
 		names, _, _ := conn.Children(s.space.lock("k"))
 		return len(kept)+len(names) == 0
+	})
+}
+
+// A release with MinHold is done and its answer lost. What it has kept is over, and somebody else has the lock, when there are
+// answers again.
+func TestMinHold_overAndTaken(t *testing.T) {
+	addr := OneServer(t).Addrs()[0]
+	s, line := openAt(t, addr)
+	other, _ := openAt(t, addr)
+	mustTake(t, s, "k", "a")
+	line.Swallow()
+	released := make(chan error, 1)
+	go func() {
+		released <- s.Release(context.Background(), lockrt.Release{Key: "k", ID: "a", Keep: 300 * time.Millisecond})
+	}()
+	mustTake(t, other, "k", "b")
+	line.Cut()
+	if err := <-released; err != nil {
+		t.Errorf("it was kept for as long as it was to be: %v", err)
+	}
+	mustRelease(t, other, "k", "b")
+}
+
+// Searches for what earlier requests have made wait for no lock that cannot be kept.
+func TestMinHold_soughtAndRefused(t *testing.T) {
+	s, _ := openAt(t, OneServer(t).Addrs()[0])
+	conn := look(t)
+	mustTake(t, s, "first", "first")
+	mustRelease(t, s, "first", "first")
+	if _, err := conn.SetACL(s.space.keeps(), zk.WorldACL(zk.PermRead|zk.PermWrite|zk.PermAdmin), -1); err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	l := s.present
+	s.mu.Unlock()
+	for i := range maxLeaving {
+		key, id := fmt.Sprint("k", i), fmt.Sprint("id", i)
+		mustTake(t, s, key, id)
+		under := make(chan result[[]zk.MultiResponse])
+		s.seek(l, key, id, under)
+		if err := s.Release(t.Context(), lockrt.Release{Key: key, ID: id, Keep: time.Hour}); err == nil {
+			t.Fatal("it is kept")
+		}
+		close(under)
+	}
+	mustTake(t, s, "free", "free") // which has room when few are sought
+	mustRelease(t, s, "free", "free")
+	if _, err := conn.SetACL(s.space.keeps(), zk.WorldACL(zk.PermAll), -1); err != nil {
+		t.Fatal(err)
+	}
+	testsync.Eventually(t, "all are kept, and none is sought", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.staying)+s.leaving+s.weight == 0
 	})
 }
 

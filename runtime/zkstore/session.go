@@ -41,10 +41,10 @@ type session struct {
 	waiters      map[string]*waiter
 	places       map[string]*place    // left in a queue for the next caller
 	joining      map[string]int       // requests whose contender is not known yet, but may be there
+	staying      map[string]string    // paths of contenders whose locks are to be kept, and may not be yet
 	weight       int                  // what the names of all these may take, in bytes
 	losing       map[string]time.Time // broken, and since when that is known
 	releasing    int                  // releases under way
-	keeping      int                  // locks that are to be kept, and may not be yet
 	busyJanitors int                  // chores under way
 	leaving      int                  // contenders that were given up and are not deleted yet
 	crowded      bool                 // they were too many, and are not few again
@@ -69,7 +69,7 @@ func newSession(servers []string, checked Config, cfg lockrt.SessionConfig) *ses
 		node: shown(cfg.Node, maxNode), gate: g, ctx: g.Context(), life: life, die: die,
 		disconnected: make(chan struct{}), wakeClean: make(chan struct{}, 1), roomy: make(chan struct{}),
 		leases: make(map[string]*held), waiters: make(map[string]*waiter), places: make(map[string]*place),
-		joining: make(map[string]int), losing: make(map[string]time.Time),
+		joining: make(map[string]int), staying: make(map[string]string), losing: make(map[string]time.Time),
 		ends:   timeheap.New(func(h *held) *int { return &h.heapIndex }),
 		chores: timeheap.New(func(c *chore) *int { return &c.heapIndex }),
 	}
@@ -131,7 +131,7 @@ func (s *session) disconnect() {
 	defer close(s.disconnected)
 	s.gate.Stopped() // cleanUp goes when the session is done
 	s.mu.Lock()
-	l, held := s.present, len(s.leases) > 0 || s.keeping > 0
+	l, held := s.present, len(s.leases)+len(s.staying) > 0
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
@@ -162,7 +162,7 @@ func (s *session) finish() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// What cannot be kept leaves the session to its timeout, and what is left in queues with it.
-	idle := len(s.leases) == 0 && (s.keeping == 0 || s.leaving == 0)
+	idle := len(s.leases) == 0 && (len(s.staying) == 0 || s.leaving == 0)
 	if !s.linger.IsZero() && s.releasing == 0 && (idle || !time.Now().Before(s.linger)) {
 		s.done = true
 	}
