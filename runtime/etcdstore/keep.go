@@ -26,7 +26,7 @@ func (s *session) keepFor(ctx context.Context, h *held, keep, lease time.Duratio
 		return s.client.Grant(ctx, int64((lease+time.Second-1)/time.Second))
 	})
 	if isFull(err) {
-		return s.keepAsItIs(h, keep)
+		return s.keepAsItIs(ctx, h, keep)
 	}
 	if err != nil {
 		return err
@@ -43,9 +43,6 @@ func (s *session) keepFor(ctx context.Context, h *held, keep, lease time.Duratio
 	})
 	if err == nil && !r.Succeeded || err != nil && !unanswered {
 		s.later(time.Now(), func(ctx context.Context) error { return s.endKept(ctx, grant.ID) })
-		if isFull(err) {
-			return s.keepAsItIs(h, keep)
-		}
 		if err == nil {
 			s.unsure(h.key, h.id)
 			err = lockrt.ErrLost
@@ -74,6 +71,10 @@ func (s *session) keepFor(ctx context.Context, h *held, keep, lease time.Duratio
 		}
 		return err
 	})
+	if isFull(err) { // etcd may have applied it all the same
+		h.asked = true
+		return s.keepAsItIs(ctx, h, keep)
+	}
 	return err
 }
 
@@ -85,13 +86,35 @@ func (s *session) keptBroken(h *held, r *etcd.TxnResponse) bool {
 }
 
 // keepAsItIs keeps a lock in a full database, which takes deletions alone: its contender stays, and is deleted then, or if
-// the session closes before it ends with its class.
-func (s *session) keepAsItIs(h *held, keep time.Duration) error {
+// the session closes before it ends with its class. Until then a Break has to find it, whose name may have been given up.
+func (s *session) keepAsItIs(ctx context.Context, h *held, keep time.Duration) error {
 	end := time.Now().Add(keep)
+	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
+		return s.client.Txn(ctx).If(createdAt(h.me, h.rev)).
+			Then(etcd.OpGet(h.me), etcd.OpGet(s.space.told(s.id, h.id))).Commit()
+	})
+	if err != nil {
+		return err
+	}
+	if !r.Succeeded || entryOf(r.Responses[0].GetResponseRange().Kvs[0]).Broken != "" ||
+		len(r.Responses[1].GetResponseRange().Kvs) > 0 || s.wasTold(h.id) {
+		s.abandon(h)
+		return lockrt.ErrLost
+	}
+	s.mu.Lock()
+	one := s.returnLocked(h.id)
+	one.me, one.rev, one.frees = h.me, h.rev, true
+	s.mu.Unlock()
+	kept := s.keepClasses(h, end)
 	s.laterUntil(end, func(context.Context) error {
 		s.abandon(h)
 		return nil
-	}, s.keepClasses(h, end))
+	}, func() {
+		kept()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.returnedLocked(h.id)
+	})
 	return nil
 }
 

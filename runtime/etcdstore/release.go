@@ -84,17 +84,12 @@ func (s *session) takeToRelease(rel lockrt.Release) (h *held, mayKeep bool, kept
 		kept = s.keptUntil(known.keepLocked(time.Now().Add(rel.Keep)))
 	}
 	h = s.takeLocked(rel.ID)
-	r := s.returning[rel.ID]
-	mayKeep = h != nil || r != nil && !r.frees
-	if r == nil {
-		r = new(returning)
-		s.returning[rel.ID] = r
-	}
+	r := s.returnLocked(rel.ID)
+	mayKeep = h != nil || r.count > 1 && !r.frees
 	if h != nil {
 		r.me, r.rev = h.me, h.rev
 	}
 	r.frees = r.frees || !mayKeep || rel.Keep == 0
-	r.count++
 	return h, mayKeep, kept
 }
 
@@ -105,7 +100,17 @@ func (s *session) freesNow(id string) {
 	s.returning[id].frees = true
 }
 
-// returnedLocked ends a release of a lease that takeToRelease or releaseLater has counted; mu is held.
+// returnLocked counts a release of a lease until returnedLocked; mu is held.
+func (s *session) returnLocked(id string) *returning {
+	r := s.returning[id]
+	if r == nil {
+		r = new(returning)
+		s.returning[id] = r
+	}
+	r.count++
+	return r
+}
+
 func (s *session) returnedLocked(id string) {
 	r := s.returning[id]
 	if r.count--; r.count == 0 {
@@ -266,7 +271,7 @@ func (s *session) releaseLater(began time.Time, rel lockrt.Release, h *held) {
 		kept = s.keepClasses(h, end)
 	}
 	s.mu.Lock()
-	s.returning[rel.ID].count++ // its Release is not over
+	s.returnLocked(rel.ID)
 	s.mu.Unlock()
 	s.laterUntil(time.Now(), func(ctx context.Context) error {
 		rel := rel
