@@ -3,6 +3,7 @@ package zkstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -239,9 +240,42 @@ func (s *session) endDue() {
 		}
 	}
 	s.mu.Unlock()
-	for _, h := range due {
-		s.leave(&h.place)
+	s.leaveAll(due)
+}
+
+// leaveAll is leave for many.
+func (s *session) leaveAll(all []*held) {
+	links := make(map[*link][]*held)
+	for _, h := range all {
+		links[h.l] = append(links[h.l], h)
 	}
+	for l, all := range links {
+		for chunk := range slices.Chunk(all, checkChunk) {
+			s.leaveChunk(l, chunk)
+		}
+	}
+}
+
+// leaveChunk has some contenders deleted by one request. If that is refused, as when one of them has gone, each is alone.
+func (s *session) leaveChunk(l *link, chunk []*held) {
+	weight, ops := 0, make([]any, len(chunk))
+	for i, h := range chunk {
+		weight += h.weight()
+		ops[i] = &zk.DeleteRequest{Path: h.path, Version: -1}
+	}
+	s.leaveBy(weight, func(ctx context.Context) error {
+		_, err := once(ctx, l, func(c *zk.Conn) ([]zk.MultiResponse, error) { return c.Multi(ops...) })
+		switch {
+		case errors.Is(err, errExpired):
+			return nil
+		case err == nil || isRetryable(err):
+			return err
+		}
+		for _, h := range chunk {
+			s.leave(&h.place)
+		}
+		return nil
+	})
 }
 
 // doDue starts the chores that are due, as far as there are janitors.

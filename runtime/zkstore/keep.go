@@ -30,7 +30,9 @@ func (s *session) keep(ctx context.Context, h *held, keep time.Duration) error {
 		if err = h.l.makeTree(ctx); err != nil {
 			return err
 		}
-		_, unheard, err = h.l.multi(ctx, ops...)
+		if said, unheard, err = h.l.multi(ctx, ops...); failedOp(said, err) == 2 {
+			return errMoved // again
+		}
 	}
 	if errors.Is(err, zk.ErrNoNode) && (unheard || h.asked) {
 		var n node

@@ -226,6 +226,56 @@ func TestMinHold_soughtAndRefused(t *testing.T) {
 	})
 }
 
+// The node for what MinHold keeps is deleted by hand, and again when it was made anew. The lock is kept, or goes on.
+func TestMinHold_itsNodeDeletedTwice(t *testing.T) {
+	addr := OneServer(t).Addrs()[0]
+	s, line := openAt(t, addr)
+	other, _ := openAt(t, addr)
+	conn := look(t)
+	mustTake(t, s, "k", "a")
+	times := 2
+	var drop func()
+	drop = func() {
+		if err := conn.Delete(s.space.keeps(), -1); err != nil {
+			t.Error(err)
+		}
+		if times--; times > 0 {
+			line.On(s.space.kept("k", "a"), drop)
+		}
+	}
+	line.On(s.space.kept("k", "a"), drop)
+	if err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a", Keep: 300 * time.Millisecond}); errors.Is(err, lockrt.ErrLost) {
+		t.Errorf("it is not lost: %v", err)
+	}
+	mustTake(t, other, "k", "b")
+	mustRelease(t, other, "k", "b")
+}
+
+// A session closes while what MinHold keeps has had no answer. There are answers in a moment, and the lock is kept.
+func TestMinHold_closedBeforeItIsKept(t *testing.T) {
+	s, line := openAt(t, OneServer(t).Addrs()[0])
+	conn := look(t)
+	mustTake(t, s, "k", "a")
+	line.Silence()
+	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := s.Release(short, lockrt.Release{Key: "k", ID: "a", Keep: time.Hour}); err == nil {
+		t.Fatal("it had an answer")
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	line.Cut()
+	line.Resume()
+	testsync.Eventually(t, "it is kept", func() bool {
+		there, _, err := conn.Exists(s.space.kept("k", "a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return there
+	})
+}
+
 // A lease that has ended, whose deletion waits, is released with MinHold. What Release says is true.
 func TestMinHold_ofWhatHasEnded(t *testing.T) {
 	addr := OneServer(t).Addrs()[0]

@@ -161,8 +161,7 @@ func (s *session) leavePlaces(why string) {
 func (s *session) finish() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// What cannot be kept leaves the session to its timeout, and what is left in queues with it.
-	idle := len(s.leases) == 0 && (len(s.staying) == 0 || s.leaving == 0)
+	idle := len(s.leases)+len(s.staying) == 0 // what is to be kept may be in a moment
 	if !s.linger.IsZero() && s.releasing == 0 && (idle || !time.Now().Before(s.linger)) {
 		s.done = true
 	}
