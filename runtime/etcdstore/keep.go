@@ -26,7 +26,7 @@ func (s *session) keepFor(ctx context.Context, h *held, keep, lease time.Duratio
 		return s.client.Grant(ctx, int64((lease+time.Second-1)/time.Second))
 	})
 	if isFull(err) {
-		return s.keepAsItIs(ctx, h, keep)
+		return s.keepAsItIs(ctx, h, began, keep)
 	}
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *session) keepFor(ctx context.Context, h *held, keep, lease time.Duratio
 	})
 	if isFull(err) { // etcd may have applied it all the same
 		h.asked = true
-		return s.keepAsItIs(ctx, h, keep)
+		return s.keepAsItIs(ctx, h, began, keep)
 	}
 	return err
 }
@@ -87,21 +87,26 @@ func (s *session) keptBroken(h *held, r *etcd.TxnResponse) bool {
 
 // keepAsItIs keeps a lock in a full database, which takes deletions alone: its contender stays, and is deleted then, or if
 // the session closes before it ends with its class. Until then a Break has to find it, whose name may have been given up.
-func (s *session) keepAsItIs(ctx context.Context, h *held, keep time.Duration) error {
-	end := time.Now().Add(keep)
+func (s *session) keepAsItIs(ctx context.Context, h *held, began time.Time, keep time.Duration) error {
+	end, told := time.Now().Add(keep), etcd.OpGet(s.space.told(s.id, h.id))
 	r, _, err := repeat(ctx, func(ctx context.Context) (*etcd.TxnResponse, error) {
-		return s.client.Txn(ctx).If(createdAt(h.me, h.rev)).
-			Then(etcd.OpGet(h.me), etcd.OpGet(s.space.told(s.id, h.id))).Commit()
+		return s.client.Txn(ctx).If(createdAt(h.me, h.rev)).Then(told, etcd.OpGet(h.me)).Else(told).Commit()
 	})
 	if err != nil {
 		return err
 	}
-	if !r.Succeeded || entryOf(r.Responses[0].GetResponseRange().Kvs[0]).Broken != "" ||
-		len(r.Responses[1].GetResponseRange().Kvs) > 0 || s.wasTold(h.id) {
-		s.abandon(h)
+	s.mu.Lock()
+	_, broken := s.losing[h.id]
+	broken = broken || len(r.Responses[0].GetResponseRange().Kvs) > 0
+	switch {
+	case !r.Succeeded && !broken && h.asked && time.Since(began) >= keep:
+		s.mu.Unlock()
+		return errOver // an earlier try may have kept it for as long as it was to be
+	case !r.Succeeded || broken || entryOf(r.Responses[1].GetResponseRange().Kvs[0]).Broken != "":
+		s.abandonLocked(h)
+		s.mu.Unlock()
 		return lockrt.ErrLost
 	}
-	s.mu.Lock()
 	one := s.returnLocked(h.id)
 	one.me, one.rev, one.frees = h.me, h.rev, true
 	s.mu.Unlock()

@@ -24,12 +24,15 @@ type fullStore struct {
 	full    atomic.Bool // it takes deletions alone
 	grants  atomic.Bool // but still grants leases
 	applies atomic.Bool // it does what it refuses, as etcd does with the request that fills it
+	refused func()      // called behind that
+	line    *fakeLine
 }
 
 // openFull is a session at such a database. Others who share the fake find it as it is.
 func openFull(t *testing.T, e *fakeEtcd, full *fullStore) *session {
 	t.Helper()
 	line := newFakeLine(e)
+	full.line = line
 	s := openSession(t, line, fullKV{line, full}, func(string, error) {})
 	s.client.Lease = fullLeases{s.client.Lease.(fakeLeases), full}
 	return s
@@ -50,6 +53,9 @@ func (x fullKV) Txn(ctx context.Context, r *pb.TxnRequest, o ...grpc.CallOption)
 	if x.store.full.Load() && putsAny(r.Success) {
 		if x.store.applies.Load() {
 			_, _ = x.fakeLine.Txn(ctx, r, o...)
+		}
+		if x.store.refused != nil {
+			x.store.refused()
 		}
 		return nil, rpctypes.ErrNoSpace
 	}
@@ -142,6 +148,32 @@ func TestMinHold_full_betweenGrantAndPut(t *testing.T) {
 			endBoth(t, e, s, other)
 		})
 	}
+}
+
+// The request that keeps a lock fills the database, and is done. MinHold is over before there is another answer.
+func TestMinHold_full_overInSilence(t *testing.T) {
+	testsync.Bubble(t, func(t *testing.T) {
+		newLimits()
+		defer newLimits()
+		e := newFakeEtcd()
+		var full fullStore
+		full.applies.Store(true)
+		full.grants.Store(true)
+		s := openFull(t, e, &full)
+		full.refused = func() {
+			began := time.Now()
+			full.line.set("reads are lost", func() fate { return fate{mute: time.Since(began) < attemptTime/2, back: time.Millisecond} })
+		}
+		mustTake(t, s, "k", "a")
+		full.full.Store(true)
+		err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a", Keep: time.Second})
+		if err == nil || errors.Is(err, lockrt.ErrLost) {
+			t.Errorf("it was kept for as long as it was to be: %v", err)
+		}
+		full.full.Store(false)
+		time.Sleep(time.Minute)
+		endBoth(t, e, s)
+	})
 }
 
 // The contender has gone, the database is full, and its lease is released with MinHold: it is not kept.

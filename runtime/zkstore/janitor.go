@@ -48,6 +48,10 @@ func (s *session) later(at time.Time, do func(context.Context) error) {
 func (s *session) leaveBy(weight int, do func(context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.leaveByLocked(weight, do)
+}
+
+func (s *session) leaveByLocked(weight int, do func(context.Context) error) {
 	s.leaving++
 	s.crowded = s.crowded || s.leaving >= maxLeaving
 	s.weight += weight
@@ -224,6 +228,7 @@ func (s *session) cleanPause() time.Duration {
 // endDue ends the leases that nobody has renewed in time. It forgets broken ones that were told long ago.
 func (s *session) endDue() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	now := time.Now()
 	var due []*held
 	for {
@@ -239,43 +244,57 @@ func (s *session) endDue() {
 			delete(s.losing, id)
 		}
 	}
-	s.mu.Unlock()
-	s.leaveAll(due)
+	s.leaveAllLocked(due)
 }
 
-// leaveAll is leave for many.
-func (s *session) leaveAll(all []*held) {
+// leaveAllLocked is leave for many; mu is held. A path has the ID of its lease, and is never used again.
+func (s *session) leaveAllLocked(all []*held) {
 	links := make(map[*link][]*held)
 	for _, h := range all {
 		links[h.l] = append(links[h.l], h)
 	}
 	for l, all := range links {
 		for chunk := range slices.Chunk(all, checkChunk) {
-			s.leaveChunk(l, chunk)
+			s.leaveChunkLocked(l, chunk)
 		}
 	}
 }
 
-// leaveChunk has some contenders deleted by one request. If that is refused, as when one of them has gone, each is alone.
-func (s *session) leaveChunk(l *link, chunk []*held) {
+// leaveChunkLocked has some contenders deleted by one request. If that is refused, as when one of them has gone, each is
+// deleted alone.
+func (s *session) leaveChunkLocked(l *link, chunk []*held) {
 	weight, ops := 0, make([]any, len(chunk))
 	for i, h := range chunk {
 		weight += h.weight()
 		ops[i] = &zk.DeleteRequest{Path: h.path, Version: -1}
 	}
-	s.leaveBy(weight, func(ctx context.Context) error {
-		_, err := once(ctx, l, func(c *zk.Conn) ([]zk.MultiResponse, error) { return c.Multi(ops...) })
-		switch {
-		case errors.Is(err, errExpired):
-			return nil
-		case err == nil || isRetryable(err):
-			return err
+	alone := false
+	s.leaveByLocked(weight, func(ctx context.Context) error {
+		if !alone {
+			_, err := once(ctx, l, func(c *zk.Conn) ([]zk.MultiResponse, error) { return c.Multi(ops...) })
+			if err == nil || isRetryable(err) {
+				return unlessExpired(err)
+			}
+			alone = true
 		}
-		for _, h := range chunk {
-			s.leave(&h.place)
+		errs, _ := each(ctx, l, chunk, func(ctx context.Context, h *held) (error, error) { return h.delete(ctx), nil })
+		var left []*held
+		for i, err := range errs {
+			if err != nil {
+				left = append(left, chunk[i])
+			}
 		}
-		return nil
+		chunk = left
+		return errors.Join(errs...)
 	})
+}
+
+// unlessExpired is an error, but that of a session whose end was all that was to be done.
+func unlessExpired(err error) error {
+	if errors.Is(err, errExpired) {
+		return nil
+	}
+	return err
 }
 
 // doDue starts the chores that are due, as far as there are janitors.

@@ -46,7 +46,7 @@ type session struct {
 	losing       map[string]time.Time // broken, and since when that is known
 	releasing    int                  // releases under way
 	busyJanitors int                  // chores under way
-	leaving      int                  // contenders that were given up and are not deleted yet
+	leaving      int                  // deletions of contenders that were given up, and are not done yet
 	crowded      bool                 // they were too many, and are not few again
 	roomy        chan struct{}        // closed when they are
 	ends         timeheap.Heap[*held]

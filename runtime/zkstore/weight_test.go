@@ -58,43 +58,57 @@ func TestSession_weightOfWhatStays(t *testing.T) {
 	}
 }
 
-// Leases run out together in a silence, and one of them was deleted by hand. The others are deleted by few requests, however
-// long the way is, and nothing is left to count.
+// Leases run out together, and a request that deletes them has no answer: it does not arrive, and one of them was deleted by
+// hand, or it is done. Few requests delete them, however long the way is, and nothing is left to count.
 func TestSession_manyRunOut(t *testing.T) {
-	s, line := openAt(t, OneServer(t).Addrs()[0])
-	conn := look(t)
-	for i := range checkChunk + 1 {
-		mustTake(t, s, fmt.Sprint("k", i), fmt.Sprint("id", i))
-	}
-	s.mu.Lock()
-	path := s.leases["id0"].path
-	s.mu.Unlock()
-	if err := conn.Delete(path, -1); err != nil {
-		t.Fatal(err)
-	}
-	line.Silence()
-	s.mu.Lock()
-	for _, h := range s.leases {
-		h.until = time.Now()
-		s.ends.Set(h, h.until)
-	}
-	s.mu.Unlock()
-	s.endDue()
-	s.mu.Lock()
-	if s.leaving > 2 {
-		t.Errorf("%d requests are to delete %d leases", s.leaving, checkChunk+1)
-	}
-	s.mu.Unlock()
-	line.Cut()
-	line.Resume()
-	testsync.Eventually(t, "they are deleted", func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.leaving == 0 && s.weight == 0
-	})
-	for i := range checkChunk + 1 {
-		if names, _, _ := conn.Children(s.space.lock(fmt.Sprint("k", i))); len(names) > 0 {
-			t.Errorf("%d: %q are left", i, names)
-		}
+	for _, done := range []bool{false, true} {
+		t.Run(fmt.Sprint(done), func(t *testing.T) {
+			s, line := openAt(t, OneServer(t).Addrs()[0])
+			conn := look(t)
+			for i := range checkChunk + 1 {
+				mustTake(t, s, fmt.Sprint("k", i), fmt.Sprint("id", i))
+			}
+			s.mu.Lock()
+			path := s.leases["id0"].path
+			s.mu.Unlock()
+			if done {
+				line.Swallow()
+			} else if err := conn.Delete(path, -1); err != nil {
+				t.Fatal(err)
+			} else {
+				line.Silence()
+			}
+			s.mu.Lock()
+			weight := s.weight
+			for _, h := range s.leases {
+				h.until = time.Now()
+				s.ends.Set(h, h.until)
+			}
+			s.mu.Unlock()
+			s.endDue()
+			s.mu.Lock()
+			if s.leaving > 2 || s.weight != weight {
+				t.Errorf("%d requests are to delete %d leases, which weigh %d of %d", s.leaving, checkChunk+1, s.weight, weight)
+			}
+			s.mu.Unlock()
+			if done {
+				testsync.Eventually(t, "one request is done", func() bool {
+					there, _, err := conn.Exists(path)
+					return err == nil && !there
+				})
+			}
+			line.Cut()
+			line.Resume()
+			testsync.Eventually(t, "they are deleted", func() bool {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				return s.leaving == 0 && s.weight == 0
+			})
+			for i := range checkChunk + 1 {
+				if names, _, _ := conn.Children(s.space.lock(fmt.Sprint("k", i))); len(names) > 0 {
+					t.Errorf("%d: %q are left", i, names)
+				}
+			}
+		})
 	}
 }
