@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// janitors is how many chores are done at a time. Most are one request. With few, leases that run out together, and waiters
-	// that leave together, go at the pace of the round trips; with many, signs of life and renewals stand behind them at a
-	// busy server, and come late.
+	// janitors is how many chores are done at a time. Most are one request, and the others up to 16. With few, waiters that
+	// leave together go at the pace of the round trips; with many, signs of life and renewals stand behind them at a busy
+	// server, and come late.
 	janitors = 32
 	// maxLeaving is how many contenders that were given up may wait for their deletion before no others are made: callers
 	// who give up soon could make them faster than they are deleted.
@@ -51,11 +51,13 @@ func (s *session) leaveBy(weight int, do func(context.Context) error) {
 	s.leaveByLocked(weight, do)
 }
 
-func (s *session) leaveByLocked(weight int, do func(context.Context) error) {
+func (s *session) leaveByLocked(weight int, do func(context.Context) error) *chore {
 	s.leaving++
 	s.crowded = s.crowded || s.leaving >= maxLeaving
 	s.weight += weight
-	s.addLocked(&chore{do: do, leaves: true, weight: weight}, time.Now())
+	c := &chore{do: do, leaves: true, weight: weight}
+	s.addLocked(c, time.Now())
+	return c
 }
 
 // leftLocked counts a contender that was deleted. Those who wait for room go on when there is some for many.
@@ -268,8 +270,9 @@ func (s *session) leaveChunkLocked(l *link, chunk []*held) {
 		weight += h.weight()
 		ops[i] = &zk.DeleteRequest{Path: h.path, Version: -1}
 	}
+	var c *chore
 	alone := false
-	s.leaveByLocked(weight, func(ctx context.Context) error {
+	c = s.leaveByLocked(weight, func(ctx context.Context) error {
 		if !alone {
 			_, err := once(ctx, l, func(c *zk.Conn) ([]zk.MultiResponse, error) { return c.Multi(ops...) })
 			if err == nil || isRetryable(err) {
@@ -277,11 +280,21 @@ func (s *session) leaveChunkLocked(l *link, chunk []*held) {
 			}
 			alone = true
 		}
-		errs, _ := each(ctx, l, chunk, func(ctx context.Context, h *held) (error, error) { return h.delete(ctx), nil })
+		errs, _ := each(ctx, l, chunk, func(ctx context.Context, h *held) (error, error) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx), nil
+			}
+			return h.delete(ctx), nil
+		})
 		var left []*held
-		for i, err := range errs {
-			if err != nil {
-				left = append(left, chunk[i])
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for i, h := range chunk {
+			if errs[i] != nil {
+				left = append(left, h)
+			} else {
+				c.weight -= h.weight()
+				s.weight -= h.weight()
 			}
 		}
 		chunk = left

@@ -112,3 +112,36 @@ func TestSession_manyRunOut(t *testing.T) {
 		})
 	}
 }
+
+// One of many contenders that are deleted together may not be. Nothing but that one is counted until it may.
+func TestSession_manyRunOut_oneIsRefused(t *testing.T) {
+	s, _ := openAt(t, OneServer(t).Addrs()[0])
+	conn := look(t)
+	for i := range checkChunk {
+		mustTake(t, s, fmt.Sprint("k", i), fmt.Sprint("id", i))
+	}
+	rights := func(all int32) {
+		if _, err := conn.SetACL(s.space.lock("k0"), zk.WorldACL(all), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rights(zk.PermRead | zk.PermWrite | zk.PermCreate | zk.PermAdmin)
+	s.mu.Lock()
+	stays := s.leases["id0"].weight()
+	for _, h := range s.leases {
+		h.until = time.Now()
+		s.ends.Set(h, h.until)
+	}
+	s.mu.Unlock()
+	s.endDue()
+	weighs := func(want int) func() bool {
+		return func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.weight == want
+		}
+	}
+	testsync.Eventually(t, "all but one are deleted", weighs(stays))
+	rights(zk.PermAll)
+	testsync.Eventually(t, "that is, too", weighs(0))
+}
