@@ -145,7 +145,7 @@ func (k *mutedKV) Txn(ctx context.Context) etcd.Txn {
 	return &watchedTxn{Txn: k.KV.Txn(ctx), commit: func(txn etcd.Txn, thens []etcd.Op) (*etcd.TxnResponse, error) {
 		contender := strings.Contains(string(thens[0].KeyBytes()), "/l/")
 		switch {
-		case slices.ContainsFunc(thens, func(op etcd.Op) bool { return op.IsDelete() && isGeneration(string(op.KeyBytes())) }):
+		case slices.ContainsFunc(thens, endsGeneration):
 			k.ends.Add(1)
 		case contender && thens[0].IsDelete():
 			k.held.Add(1)
@@ -160,6 +160,15 @@ func (k *mutedKV) Txn(ctx context.Context) etcd.Txn {
 		}
 		return txn.Commit()
 	}}
+}
+
+// endsGeneration reports whether a part of a transaction ends a generation, which it does if that is the present one.
+func endsGeneration(op etcd.Op) bool {
+	if !op.IsTxn() {
+		return false
+	}
+	_, thens, _ := op.Txn()
+	return len(thens) == 1 && thens[0].IsDelete() && isGeneration(string(thens[0].KeyBytes()))
 }
 
 // Requests of a crowd have no answer, and all give them up together. The generation ends once for all of them, and not once
