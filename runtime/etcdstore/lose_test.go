@@ -47,8 +47,7 @@ func TestMinHold_otherClass(t *testing.T) {
 			newLimits()
 			defer newLimits()
 			e := newFakeEtcd()
-			line, line2 := newFakeLine(e), newFakeLine(e)
-			s, other := openSession(t, line, line, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
+			s, other, _ := openTwo(t, e)
 			mustTake(t, s, "k", "a")
 			from, to := mayMove(t, s)
 			from.aged = aged

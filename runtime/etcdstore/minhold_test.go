@@ -20,6 +20,18 @@ import (
 
 // What Release says of MinHold is true, whatever else ends the lease, and whatever had no answer.
 
+// mustBeTrue checks what a release with a MinHold of a minute has said: if it is kept, nobody else gets the lock k for 20 s.
+func mustBeTrue(t *testing.T, said error, other *session) {
+	t.Helper()
+	time.Sleep(20 * time.Second)
+	_, err := other.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "b", TTL: time.Minute})
+	if said == nil && err == nil {
+		t.Error("it was to be kept for a minute, and somebody has it after 20 s")
+	}
+	_ = other.Release(t.Context(), lockrt.Release{Key: "k", ID: "b"})
+	time.Sleep(time.Minute)
+}
+
 // A lease has run out, and its contender is not deleted yet when it is released with MinHold: the deletion would end what is
 // kept.
 func TestMinHold_runOut(t *testing.T) {
@@ -28,8 +40,7 @@ func TestMinHold_runOut(t *testing.T) {
 			newLimits()
 			defer newLimits()
 			e := newFakeEtcd()
-			line, line2 := newFakeLine(e), newFakeLine(e)
-			s, other := openSession(t, line, line, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
+			s, other, _ := openTwo(t, e)
 			mustTake(t, s, "k", "a")
 			if doubt {
 				withDoubt(s, "a")
@@ -283,12 +294,7 @@ func TestMinHold_afterLateReleaseWithout(t *testing.T) {
 		defer cancel()
 		_ = s.Release(short, lockrt.Release{Key: "k", ID: "a"})
 		err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a", Keep: time.Minute})
-		time.Sleep(10 * time.Second)
-		if _, got := other.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "b", TTL: time.Minute}); err == nil && got == nil {
-			t.Error("it was to be kept for a minute, and somebody has it after 10 s")
-		}
-		_ = other.Release(t.Context(), lockrt.Release{Key: "k", ID: "b"})
-		time.Sleep(time.Minute)
+		mustBeTrue(t, err, other)
 		endBoth(t, e, s, other)
 	})
 }
@@ -313,12 +319,7 @@ func TestMinHold_runOutAndReleased(t *testing.T) {
 		_ = s.Release(short, lockrt.Release{Key: "k", ID: "a"})
 		line.set("calm", func() fate { return calm })
 		err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a", Keep: time.Minute})
-		time.Sleep(20 * time.Second)
-		if _, got := other.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "b", TTL: time.Minute}); err == nil && got == nil {
-			t.Error("it was to be kept for a minute, and somebody has it after 20 s")
-		}
-		_ = other.Release(t.Context(), lockrt.Release{Key: "k", ID: "b"})
-		time.Sleep(time.Minute)
+		mustBeTrue(t, err, other)
 		endBoth(t, e, s, other)
 	})
 }
@@ -517,12 +518,7 @@ func TestMinHold_besideOneThatIsOver(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 		}
 		err := s.Release(t.Context(), lockrt.Release{Key: "k", ID: "a", Keep: time.Minute})
-		time.Sleep(10 * time.Second)
-		if _, got := other.Acquire(t.Context(), lockrt.Request{Key: "k", ID: "b", TTL: time.Minute}); err == nil && got == nil {
-			t.Error("it was to be kept for a minute, and somebody has it after 10 s")
-		}
-		_ = other.Release(t.Context(), lockrt.Release{Key: "k", ID: "b"})
-		time.Sleep(time.Minute)
+		mustBeTrue(t, err, other)
 		endBoth(t, e, s, other)
 	})
 }

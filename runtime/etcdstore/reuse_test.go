@@ -73,6 +73,13 @@ func openSession(t *testing.T, line *fakeLine, kv pb.KVClient, lost func(string,
 	return s.(*session)
 }
 
+// openTwo is two sessions at an etcd, and the line of the first.
+func openTwo(t *testing.T, e *fakeEtcd) (s, other *session, line *fakeLine) {
+	t.Helper()
+	line, line2 := newFakeLine(e), newFakeLine(e)
+	return openSession(t, line, line, func(string, error) {}), openSession(t, line2, line2, func(string, error) {}), line
+}
+
 func mustTake(t *testing.T, s *session, key, id string) lockrt.Grant {
 	t.Helper()
 	grant, err := s.Acquire(t.Context(), lockrt.Request{Key: key, ID: id, TTL: 10 * time.Minute, Wait: time.Minute})
@@ -153,8 +160,7 @@ func TestRelease_runOutWithDoubt(t *testing.T) {
 		newLimits()
 		defer newLimits()
 		e := newFakeEtcd()
-		line, line2 := newFakeLine(e), newFakeLine(e)
-		s, other := openSession(t, line, line, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
+		s, other, _ := openTwo(t, e)
 		mustTake(t, s, "k", "a")
 		s.mu.Lock()
 		h := s.leases["a"]
@@ -205,8 +211,7 @@ func TestRelease_againAfterOneThatWasRefused(t *testing.T) {
 		newLimits()
 		defer newLimits()
 		e := newFakeEtcd()
-		line, line2 := newFakeLine(e), newFakeLine(e)
-		s, other := openSession(t, line, line, func(string, error) {}), openSession(t, line2, line2, func(string, error) {})
+		s, other, line := openTwo(t, e)
 		mustTake(t, s, "k", "a")
 		line.set("refused", func() fate { return fate{refused: rpctypes.ErrPermissionDenied} })
 		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
