@@ -55,7 +55,7 @@ func (a address) goRedis() *redis.Client {
 // contenders in the order of the tables.
 var contenders = []contender{rawSleep, rawFloor, redsyncPeer, redislockPeer, rueidislockPeer, lockgenStrict, lockgenDefault,
 	readersKind, mixedKind, mixedIdeal, zsetSemaphore, redissonSemaphore,
-	sqlFloor, pglockPeer, pgAdvisory, mysqlGetter, sqlInside, sqlStrict, sqlPolling, sqlLockgen,
+	sqlFloor, pglockPeer, pglockStill, pgAdvisory, mysqlGetter, sqlInside, sqlStrict, sqlPolling, sqlLockgen,
 	etcdMutex, etcdStrict, etcdLockgen, zkLock, zkStrict, zkLockgen}
 
 // named returns the contenders with these names, in their order.

@@ -27,8 +27,8 @@ func sqlPlans(quick bool, rounds int) []plan {
 		scenario
 		name() string
 	}{
-		sqlPairs{uncontended: size, on: onPostgres, peers: []contender{pglockPeer, pgAdvisory}, alone: 1.2, burst: 2},
-		sqlContended{burst, onPostgres, []contender{pglockPeer, pgAdvisory, sqlStrict, sqlPolling, sqlLockgen}},
+		sqlPairs{uncontended: size, on: onPostgres, peers: []contender{pglockPeer, pglockStill, pgAdvisory}, alone: 1.2, burst: 2},
+		sqlContended{burst, onPostgres, []contender{pglockPeer, pglockStill, pgAdvisory, sqlStrict, sqlPolling, sqlLockgen}},
 		sqlSeeds{load, onPostgres, []contender{pglockPeer, sqlStrict, sqlLockgen}},
 		passed,
 		idle,

@@ -49,7 +49,7 @@ func (d Dialect) Again(err error) bool {
 		return state == "40001" || state == "40P01" || state == "55P03"
 	case MySQL:
 		n := mysqlNumber(err)
-		return n == 1213 || n == 1205 || n == 1020
+		return n == 1213 || n == 1205 || n == 1020 || n == 3101 // the last where nodes of a group meet
 	}
 	code := sqliteCode(err)
 	return code == 5 || code == 6
@@ -93,7 +93,8 @@ func (d Dialect) IsReply(err error) bool {
 		return state != "" && !strings.HasPrefix(state, "08") && !strings.HasPrefix(state, "57P")
 	case MySQL:
 		n := mysqlNumber(err)
-		return n >= 1000 && n < 2000 && n != 1053 && n != 1927 // ended by a shutdown, or by KILL
+		client := n >= 2000 && n < 3000                       // what drivers in C say of themselves
+		return n >= 1000 && !client && n != 1053 && n != 1927 // ended by a shutdown, or by KILL
 	}
 	return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
@@ -111,7 +112,8 @@ func (d Dialect) IsForeign(err error) bool {
 	return d != Postgres && sqlState(err) != "" || d != MySQL && mysqlNumber(err) != 0 || d != SQLite && sqliteCode(err) != 0
 }
 
-// IsOverloaded reports whether the server may take the statement later: it has no connection to spare, or ends one.
+// IsOverloaded reports whether the server may take the statement later: it has no connection to spare, for anybody or for
+// the role, or ends one.
 func (d Dialect) IsOverloaded(err error) bool {
 	switch d {
 	case Postgres:
@@ -119,10 +121,21 @@ func (d Dialect) IsOverloaded(err error) bool {
 		return strings.HasPrefix(state, "53") || strings.HasPrefix(state, "57")
 	case MySQL:
 		n := mysqlNumber(err)
-		return n == 1040 || n == 1203 || n == 1317 || n == tooManyPrepared
+		switch n {
+		case 1226: // or a quota for the hour is used up
+			return strings.Contains(err.Error(), "max_user_connections")
+		case 1040, 1203, 1317, tooManyPrepared, 3024, 3032, 3168, idleForLong:
+			return true
+		}
 	}
 	return false
 }
+
+// idleForLong is the number of MySQL's error on a connection that it has ended, which nobody used for wait_timeout.
+const idleForLong = 4031
+
+// IsEnded reports whether the server has ended the connection.
+func (d Dialect) IsEnded(err error) bool { return d == MySQL && mysqlNumber(err) == idleForLong }
 
 // tooManyPrepared is the number of MySQL's error where max_prepared_stmt_count is reached.
 const tooManyPrepared = 1461

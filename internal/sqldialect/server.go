@@ -23,6 +23,8 @@ type Server struct {
 	Uncommitted bool
 	// SafeUpdates says that MySQL refuses to change rows that a statement does not find by a key alone.
 	SafeUpdates bool
+	// Shortened says that MySQL answers with a few rows only.
+	Shortened string
 	// Modes are those of MySQL in sql_mode.
 	Modes []string
 	// Chained says that MySQL begins a transaction after each commit, or ends the connection.
@@ -84,6 +86,10 @@ func (s Server) Judge() error {
 		return Refusal("sql_safe_updates is on in the connection, with which the server refuses statements that are needed; take " +
 			"it out of the URL, or set it to 0 on the server")
 	}
+	if s.Shortened != "" {
+		return Refusal("sql_select_limit is %s in the connection: what an answer leaves out would be taken for missing; take it out "+
+			"of the URL, or set it to DEFAULT on the server", s.Shortened)
+	}
 	if s.ReadOnly {
 		return ErrReadOnly
 	}
@@ -94,6 +100,9 @@ func (s Server) Judge() error {
 func notPostgres(version string) error {
 	return Refusal("the server is %s: what a statement sees there after a wait for a row is something else", version)
 }
+
+// leastRows is more than any of our statements reads.
+const leastRows = 10_000_000
 
 // maxRowWait is more than anybody keeps a row locked.
 const maxRowWait = 10 * time.Minute
@@ -113,6 +122,9 @@ func mysqlServer(set map[string]string) Server {
 	if seconds, err := strconv.Atoi(set["innodb_lock_wait_timeout"]); err == nil {
 		s.RowWait = min(time.Duration(seconds)*time.Second, maxRowWait)
 	}
+	if rows, err := strconv.ParseUint(set["sql_select_limit"], 10, 64); err == nil && rows < leastRows {
+		s.Shortened = set["sql_select_limit"]
+	}
 	if kind := set["completion_type"]; kind != "NO_CHAIN" {
 		s.Chained = kind
 	}
@@ -131,7 +143,7 @@ func mysqlVariables(ctx context.Context, q Querier) (map[string]string, error) {
 	rows, err := q.QueryContext(ctx, `SHOW VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'read_only',
 'super_read_only', 'innodb_read_only', 'log_bin', 'binlog_format', 'transaction_isolation', 'tx_isolation',
 'transaction_read_only', 'tx_read_only', 'autocommit', 'completion_type', 'innodb_lock_wait_timeout',
-'sql_safe_updates', 'sql_mode')`)
+'sql_safe_updates', 'sql_select_limit', 'sql_mode')`)
 	if err != nil {
 		return nil, err
 	}

@@ -143,6 +143,9 @@ func (t Tables) Help(err error) error {
 	case t.IsMissing(err):
 		return fmt.Errorf("%w; the tables of the %ss (%s) are missing or too old: call %s, or run\n%s",
 			err, t.Of, t.Names, t.Creator, t.DDL)
+	case t.IsDenied(err) && t.Dialect == MySQL: // which says so of a table that is not there, too
+		return fmt.Errorf("%w; the role lacks a right, or the tables of the %ss (%s) are missing: let somebody who may run\n%s\n%s",
+			err, t.Of, t.Names, t.DDL, t.Grants)
 	case t.IsDenied(err):
 		return fmt.Errorf("%w; the role lacks a right: let somebody who may run\n%s", err, t.Grants)
 	case t.IsPooled(err):

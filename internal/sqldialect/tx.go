@@ -74,11 +74,27 @@ func (d Dialect) CheckOpen(ctx context.Context, tx Executor, table string) error
 		return err
 	}
 	if err := exec("SAVEPOINT lockgen_open"); err != nil {
+		if mysqlNumber(err) == 1295 { // as in MySQL where tx prepares each statement, which MariaDB lets it
+			return openPrepared(exec)
+		}
 		return err
 	}
 	err := exec("RELEASE SAVEPOINT lockgen_open")
 	if err != nil && mysqlNumber(err) == 1305 { // there is none: it has ended with its statement
 		return ErrNotOpen
+	}
+	return err
+}
+
+// openPrepared asks whether a transaction is open in a statement that MySQL prepares: while one is, its isolation cannot be
+// set, and if none is, setting it to what it is changes nothing.
+func openPrepared(exec func(string) error) error {
+	err := exec("SET @@transaction_isolation = @@session.transaction_isolation")
+	switch {
+	case err == nil:
+		return ErrNotOpen
+	case mysqlNumber(err) == 1568:
+		return nil
 	}
 	return err
 }

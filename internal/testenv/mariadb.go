@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -78,6 +79,30 @@ func mariadbPrograms() (server, installer string, err error) {
 			ErrNotInstalled, err, mariadbEnv)
 	}
 	return server, installer, nil
+}
+
+// OnMySQL reports whether MariaDB starts a server of MySQL, which has fewer modes and settings.
+func OnMySQL() bool {
+	program, _, err := mariadbPrograms()
+	return err == nil && isMySQL(program)
+}
+
+// MariaDBParams returns parameters of a DSN as the server takes them that MariaDB starts. They are written for MariaDB:
+// MySQL has other names for tx_isolation and tx_read_only, and neither innodb_snapshot_isolation nor
+// idle_transaction_timeout.
+func MariaDBParams(params string) string {
+	if !OnMySQL() {
+		return params
+	}
+	var known []string
+	for param := range strings.SplitSeq(strings.TrimPrefix(params, "?"), "&") {
+		switch name, _, _ := strings.Cut(param, "="); name {
+		case "innodb_snapshot_isolation", "idle_transaction_timeout":
+		default:
+			known = append(known, strings.Replace(param, "tx_", "transaction_", 1))
+		}
+	}
+	return "?" + strings.Join(known, "&")
 }
 
 func isMySQL(program string) bool {

@@ -34,8 +34,10 @@ type dialect struct {
 	role       string // in the grants
 	// limits is a statement that ends waits for locks after some ms, and the transaction of a client that has stopped.
 	limits string
-	// within stands before each statement and ends waits for locks after some seconds.
-	within string
+	// within stands before each statement and ends waits for locks after some seconds. session says that only the
+	// connection can do so.
+	within  string
+	session bool
 	// home is what tells the database apart, of the row that has it.
 	home string
 }
@@ -50,7 +52,7 @@ var dialects = map[sqldialect.Dialect]*dialect{
 		limits: `SELECT set_config('lock_timeout', '%dms', true), set_config('idle_in_transaction_session_timeout', '5s', true)`,
 	},
 	sqldialect.MySQL: {
-		shown: "MySQL", ddl: mysqlDDL, forUpdate: " FOR UPDATE",
+		shown: "MySQL", ddl: mysqlDDL, forUpdate: " FOR UPDATE", session: true,
 		skipLocked: " FOR UPDATE SKIP LOCKED", greatest: "GREATEST", role: "the_user",
 		now:  `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`,
 		home: `body`,
@@ -58,7 +60,7 @@ var dialects = map[sqldialect.Dialect]*dialect{
 	sqldialect.SQLite: {shown: "SQLite", ddl: sqliteDDL, greatest: "max", home: `body`}, // its clock is the process's
 }
 
-// mariaDBWithin bounds waits in the statement. In MySQL one ends with the caller's time, and goes on at the server.
+// mariaDBWithin bounds waits in the statement.
 const mariaDBWithin = "SET STATEMENT innodb_lock_wait_timeout = %[1]d, lock_wait_timeout = %[1]d FOR "
 
 const (

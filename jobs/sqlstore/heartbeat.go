@@ -104,7 +104,9 @@ func (s *Store) extend(ctx context.Context, b jobs.Heartbeat, reply *jobs.Heartb
 	defer leave()
 	own = last.next()
 	row := []any{s.namespace, session, micros(now.Add(b.Lease)), micros(now), encode(nodeRow{b.Node, own})}
-	err = t.upsert(limited, t.waiting(s.db, soonLocks), nodeTable, nodeTable.columns[2:], [][]any{row})
+	err = t.alone(limited, s.db, soonLocks, func(q querier) error {
+		return t.upsert(limited, q, nodeTable, nodeTable.columns[2:], [][]any{row})
+	})
 	if t.IsLockTimeout(err) {
 		err = fmt.Errorf("%w: %w", errLockedRow, err)
 	}
@@ -221,8 +223,10 @@ func (s *Store) Leave(ctx context.Context, session string) error {
 	t, err := s.ready(ctx)
 	if err == nil {
 		s.turns.set(session, turn{})
-		_, err = t.remove(ctx, t.waiting(s.db, soonLocks), nodeTable, s.namespace, []string{session}, "")
-		err = t.explain(ctx, err)
+		err = t.explain(ctx, t.alone(ctx, s.db, soonLocks, func(q querier) error {
+			_, err := t.remove(ctx, q, nodeTable, s.namespace, []string{session}, "")
+			return err
+		}))
 	}
 	if err != nil {
 		return s.in(err, "end a session")

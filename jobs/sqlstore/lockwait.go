@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -16,6 +18,56 @@ func (t *tables) waiting(q querier, wait time.Duration) querier {
 		return q
 	}
 	return within{q, fmt.Sprintf(t.within, int(wait.Seconds()))}
+}
+
+// alone runs a statement that is a transaction by itself, and waits for a lock for no longer than wait.
+func (t *tables) alone(ctx context.Context, db *sql.DB, wait time.Duration, f func(querier) error) error {
+	if !t.session {
+		return f(t.waiting(db, wait))
+	}
+	conn, leave, err := bounded(ctx, db, wait)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return f(conn)
+}
+
+// bounded returns a connection whose statements wait for a lock for no longer than wait, a number of seconds. MySQL takes
+// that neither in the statement nor for a transaction alone: leave gives the connection back as it was.
+func bounded(ctx context.Context, db *sql.DB, wait time.Duration) (conn *sql.Conn, leave func(), err error) {
+	text := fmt.Sprintf("SET @lockgen_row_wait = @@innodb_lock_wait_timeout, @lockgen_table_wait = @@lock_wait_timeout, "+
+		"innodb_lock_wait_timeout = %[1]d, lock_wait_timeout = %[1]d", int(wait.Seconds()))
+	for tries := 1; ; tries++ {
+		if conn, err = db.Conn(ctx); err != nil {
+			return nil, nil, err
+		}
+		if _, err = conn.ExecContext(ctx, text); err == nil {
+			return conn, func() { unbound(conn) }, nil
+		}
+		_ = conn.Close()
+		if !errors.Is(err, driver.ErrBadConn) || tries == idleTries { // as a pool does with connections that have ended
+			return nil, nil, err
+		}
+	}
+}
+
+const (
+	// idleTries is how many connections of a pool are tried that have ended while nobody used them.
+	idleTries = 10
+	// unboundTime is how long a connection may take to become as it was.
+	unboundTime = 5 * time.Second
+)
+
+// unbound gives a connection back as it was, or not at all.
+func unbound(conn *sql.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), unboundTime)
+	defer cancel()
+	const text = "SET innodb_lock_wait_timeout = @lockgen_row_wait, lock_wait_timeout = @lockgen_table_wait"
+	if _, err := conn.ExecContext(ctx, text); err != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	_ = conn.Close()
 }
 
 type within struct {

@@ -188,7 +188,7 @@ func (s *Store) examine(ctx context.Context) (*tables, error) {
 	}
 	if strings.Contains(server.Version, "MariaDB") {
 		own := *t.dialect
-		own.within = mariaDBWithin
+		own.within, own.session = mariaDBWithin, false
 		t.dialect = &own
 	}
 	if err := t.look(ctx, s.db); err != nil || t.Dialect != sqldialect.SQLite {

@@ -31,7 +31,8 @@ type Tx interface {
 // As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. A job
 // that waits is not run before the transaction has ended. If other open transactions have put the same ID, PutTx waits for
 // them. Transactions that put several IDs do so in one order, such as sorted: otherwise two of them may deadlock, and the
-// database fails one (40P01, in MySQL 1213). Under REPEATABLE READ and SERIALIZABLE it may ask for another try as well
+// database fails one (40P01, in MySQL 1213). In MySQL and MariaDB those that have waited for one ID may deadlock over it, too, and one of
+// them keeps others from putting IDs beside it in the order of IDs until it has ended. Under REPEATABLE READ and SERIALIZABLE it may ask for another try as well
 // (40001). Run the whole transaction again then. After the commit a node finds the job at its next
 // heartbeat. A time in the past means now. The error names what is wrong with o. After every other error roll back.
 //
@@ -118,6 +119,9 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	if err := t.checkOpen(ctx, tx); err != nil {
 		return s.in(s.explainTx(ctx, t, err), "complete run %s", run.ID)
 	}
+	if t.Dialect == sqldialect.MySQL && s.isGone(ctx, t, run) {
+		return gone(run)
+	}
 	// It counts: where a row that stays as it is does not count as changed, a second call must not look like a run that is
 	// gone.
 	text := `UPDATE {run} SET completed = completed + 1 WHERE namespace = ? AND id = ? AND owner = ? AND 0 = `
@@ -135,11 +139,33 @@ func (s *Store) CompleteTx(ctx context.Context, tx Tx) error {
 	if n, err := result.RowsAffected(); err != nil {
 		return s.in(err, "complete run %s", run.ID)
 	} else if n == 0 {
-		return fmt.Errorf("complete run %s: %w: a transaction before this one has completed it, another node has taken it over, "+
-			"or the transaction is in another database than the jobs; roll it back", run.ID, jobs.ErrGone)
+		return gone(run)
 	}
 	s.completing.note(ctx, run, tx)
 	return nil
+}
+
+func gone(run jobs.RunID) error {
+	return fmt.Errorf("complete run %s: %w: a transaction before this one has completed it, another node has taken it over, "+
+		"or the transaction is in another database than the jobs; roll it back", run.ID, jobs.ErrGone)
+}
+
+// lookTime is how long a look may take that saves others a wait, and is not needed.
+const lookTime = time.Second
+
+// isGone reports whether a run is known not to be that of its session any more. A statement of MySQL that changes no row
+// because there is none keeps, under REPEATABLE READ, all others from making one beside it, and so every run from beginning,
+// until its transaction ends. So this looks outside of the transaction, whose snapshot may be old as well.
+func (s *Store) isGone(ctx context.Context, t *tables, run jobs.RunID) bool {
+	limited, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	there := false
+	err := t.query(limited, s.db, `SELECT 1 FROM {run} WHERE namespace = ? AND id = ? AND owner = ?`,
+		[]any{s.namespace, []byte(run.ID), []byte(run.Session)}, func(*sql.Rows) error {
+			there = true
+			return nil
+		})
+	return err == nil && !there
 }
 
 // attached says why tables must be in the main database of a SQLite connection.
@@ -213,6 +239,9 @@ func putText(t *tables) (text string, now []any) {
 func (s *Store) explainTx(ctx context.Context, t *tables, err error) error {
 	if t.Dialect == sqldialect.SQLite && t.Again(err) { // it may also have read before somebody else has written
 		return err
+	}
+	if t.IsReadOnly(err) && t.Dialect != sqldialect.SQLite {
+		return fmt.Errorf("%w: the transaction is read-only, or it is not on the primary", err)
 	}
 	if !t.IsForeign(err) && !t.IsMissing(err) && !t.IsNull(err) {
 		return t.explain(ctx, err)

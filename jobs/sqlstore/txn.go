@@ -100,12 +100,21 @@ func (s *Store) enter(ctx context.Context, t *tables, slots chan struct{}) (leav
 }
 
 // once runs f in a transaction. In all of them a statement sees what was committed before it began, so that what is
-// read after the locks were taken is current. No statement waits for a lock for longer than wait, but in MySQL.
+// read after the locks were taken is current. No statement waits for a lock for longer than wait.
 func (t *tables) once(ctx context.Context, db *sql.DB, wait time.Duration, f func(querier) error) error {
 	if t.Dialect == sqldialect.SQLite {
 		return sqldialect.Immediate(ctx, db, func(conn *sql.Conn) error { return f(conn) })
 	}
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	begin := db.BeginTx
+	if t.session {
+		conn, leave, err := bounded(ctx, db, wait)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		begin = conn.BeginTx
+	}
+	tx, err := begin(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return err
 	}

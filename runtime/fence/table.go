@@ -170,6 +170,8 @@ func (st statements) explain(err error) error {
 	case st.IsMissingTable(err):
 		return fmt.Errorf("%w; the table of marks is missing: call fence.SQL{Dialect: %q, Table: %q}.CreateTable once at the start, or run\n%s",
 			err, st.Dialect, st.table, st.create)
+	case st.IsDenied(err) && st.Dialect == sqldialect.MySQL: // which says so of a table that is not there, too
+		return fmt.Errorf("%w; the role lacks a right, or the table of marks is missing: %s", err, st.help())
 	case st.IsDenied(err):
 		return fmt.Errorf("%w; the role lacks a right: let somebody who may run\n%s", err, st.grants)
 	}

@@ -25,6 +25,9 @@ func (t *tables) parse(text string) *template {
 	}
 	made := new(template)
 	rest := t.names.Replace(text)
+	if t.bounds != nil {
+		rest = t.bounds(rest)
+	}
 	from := 0
 	for i := 0; i < len(rest); i++ {
 		if name := paramAt(rest, i); name != "" {

@@ -80,7 +80,8 @@ type tables struct {
 	*dialect
 	sqldialect.Tables
 	names  *strings.Replacer
-	parsed sync.Map // of [template], by their text
+	bounds func(text string) string // has a statement wait for no table for longer than callTime; nil if none does
+	parsed sync.Map                 // of [template], by their text
 }
 
 // statements that all dialects have in common.

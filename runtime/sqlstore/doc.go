@@ -92,7 +92,8 @@
 // act, 5 s at most. PostgreSQL looks at it after the statement has waited for the row. A caller that leaves within 100
 // ms of the end of its context therefore leaves nothing: what it asked for is cancelled at once, and again when the
 // moment has passed, if there was no answer. In MySQL a statement that waits for a row acts as of the moment at which it
-// began, so it is looked for, more and more rarely, for as long as it may wait (innodb_lock_wait_timeout).
+// began, so it is looked for, more and more rarely, for as long as it may wait (innodb_lock_wait_timeout, and 5 s for a
+// table that a backup or a migration has locked).
 //
 // # Fences
 //
@@ -128,7 +129,8 @@
 // # Servers, settings and poolers
 //
 // Refused with the reason: older versions, read-only servers, another default isolation than READ COMMITTED in
-// PostgreSQL, CockroachDB and YugabyteDB, TiDB, binlog_format=STATEMENT with READ COMMITTED in MySQL, SQLite in memory.
+// PostgreSQL, CockroachDB and YugabyteDB, TiDB, in MySQL READ UNCOMMITTED, binlog_format=STATEMENT with READ COMMITTED, and
+// sql_select_limit, SQLite in memory.
 // Behind a proxy that splits reads and writes reads may be old: nothing is granted by one, but a lock may look busy
 // that is free.
 //

@@ -88,5 +88,6 @@ func (e timeoutError) As(target any) bool { return errors.As(e.err, target) }
 func lostConn(err error) bool {
 	var network net.Error
 	return isContext(err) || errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		strings.Contains(err.Error(), "bad connection") || strings.Contains(err.Error(), "conn closed")
+		sqldialect.MySQL.IsEnded(err) || strings.Contains(err.Error(), "bad connection") ||
+		strings.Contains(err.Error(), "invalid connection") || strings.Contains(err.Error(), "conn closed")
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	_ "embed"
+	"fmt"
 	"strings"
 
 	"github.com/lockgen/lockgen/internal/sqldialect"
@@ -83,11 +84,31 @@ const mysqlMark = `UPDATE {lock} AS k LEFT JOIN {session} AS s ON s.session = :h
   k.since = :since, k.until = :until, k.queue = :queue, k.holders = :holders, s.told = CONCAT(s.told, :line)
 WHERE k.name = :name AND k.version = :version AND {tick} <= :latest`
 
-// judgeMySQL refuses a log with which the server refuses every write.
+// judgeMySQL refuses a log with which the server refuses every write, and reading what is not committed: a version that is
+// undone comes again, for another row.
 func judgeMySQL(s sqldialect.Server) error {
+	if s.Isolation == "read uncommitted" {
+		return sqldialect.Refusal("the connection's isolation is read uncommitted, where decisions rest on what is undone; take it out " +
+			"of the URL, or set transaction_isolation to READ-COMMITTED or REPEATABLE-READ on the server")
+	}
 	if !s.StatementLog || !strings.HasPrefix(s.Isolation, "read ") {
 		return nil
 	}
 	return sqldialect.Refusal("binlog_format is STATEMENT and the isolation %s, with which the server refuses every write; "+
 		"set binlog_format to ROW", s.Isolation)
+}
+
+// boundsMySQL has a statement wait for no longer than callTime for a table that somebody has locked, as backups and migrations
+// do. By default it waits for a year, and would take a lock then whose caller has long gone.
+func boundsMySQL(s sqldialect.Server) func(text string) string {
+	seconds := int(callTime.Seconds())
+	if strings.Contains(s.Version, "MariaDB") {
+		prefix := fmt.Sprintf("SET STATEMENT lock_wait_timeout = %d FOR ", seconds)
+		return func(text string) string { return prefix + text }
+	}
+	hint := fmt.Sprintf(" /*+ SET_VAR(lock_wait_timeout = %d) */ ", seconds)
+	return func(text string) string {
+		verb, rest, _ := strings.Cut(text, " ")
+		return verb + hint + rest
+	}
 }

@@ -222,6 +222,10 @@ func (s *Store) lookAt(ctx context.Context, t *tables) (clock clockPair, err err
 	if err != nil {
 		return clock, err
 	}
+	if t.Dialect == sqldialect.MySQL {
+		t.bounds = boundsMySQL(server)
+		server.RowWait += callTime
+	}
 	s.rowWait.Store(int64(server.RowWait))
 	if clock, err = t.look(ctx, conn); err != nil {
 		return clock, err

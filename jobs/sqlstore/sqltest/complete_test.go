@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/internal/testsync"
 	"github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/sqlstore"
@@ -364,7 +365,7 @@ func TestStore_CompleteTx_processes(t *testing.T) {
 		e.exec(t, "CREATE TABLE effect (id varchar(100))")
 		p, store := newProcesses(t, e), sqlstore.New(e.db, sqlstore.Config{})
 		if e.name == "mariadb" {
-			p.url += "?idle_transaction_timeout=5"
+			p.url += testenv.MariaDBParams("?idle_transaction_timeout=5")
 		}
 		for range 3 {
 			p.start()

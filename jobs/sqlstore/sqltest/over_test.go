@@ -26,7 +26,7 @@ func (e *engine) endByItself(t *testing.T, tx *sql.Tx) error {
 	}
 	other := begin(t, e) // which writes more, so that it is not the victim of the deadlock
 	defer other.Rollback()
-	must(other.Exec("INSERT INTO stock SELECT 100 + seq, 0 FROM seq_1_to_500"))
+	must(other.Exec("INSERT INTO stock WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 500) SELECT 100 + n, 0 FROM s"))
 	must(other.Exec("UPDATE stock SET n = n + 1 WHERE id = 2"))
 	must(tx.Exec("UPDATE stock SET n = n - 1 WHERE id = 1"))
 	met := make(chan error, 1)
@@ -34,10 +34,7 @@ func (e *engine) endByItself(t *testing.T, tx *sql.Tx) error {
 		_, err := other.Exec("UPDATE stock SET n = n + 1 WHERE id = 1")
 		met <- err
 	}()
-	testsync.Eventually(t, "the other transaction waits", func() (waits bool) {
-		const query = "SELECT count(*) > 0 FROM information_schema.processlist WHERE db = database() AND time_ms > 100 AND info LIKE 'UPDATE stock%'"
-		return e.db.QueryRow(query).Scan(&waits) == nil && waits
-	})
+	testsync.Eventually(t, "the other transaction waits", func() bool { return e.waitForRows(t) > 0 })
 	_, err := tx.Exec("UPDATE stock SET n = n - 1 WHERE id = 2")
 	must(nil, <-met)
 	return err

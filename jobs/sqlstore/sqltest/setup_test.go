@@ -254,7 +254,8 @@ func TestStore_isolation(t *testing.T) {
 		"pgx behind pgbouncer":    {"pgx", bouncer.URL() + "&default_query_exec_mode=exec"},
 		"mysql, found rows":       {"mysql", dsn + "?clientFoundRows=true"},
 		"mysql, no backslash escapes, not strict": {
-			"mysql", dsn + "?interpolateParams=true&sql_mode=%27NO_BACKSLASH_ESCAPES%27&tx_isolation=%27SERIALIZABLE%27",
+			"mysql", dsn + testenv.MariaDBParams(
+				"?interpolateParams=true&sql_mode=%27NO_BACKSLASH_ESCAPES%27&tx_isolation=%27SERIALIZABLE%27"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func TestMariaDB(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, engine{
-				db:        open(t, "mysql", server.DSN()+options),
+				db:        open(t, "mysql", server.DSN()+testenv.MariaDBParams(options)),
 				dialect:   fence.MySQL,
 				isolation: []sql.IsolationLevel{sql.LevelReadUncommitted, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable},
 				waiting:   "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",

@@ -22,10 +22,11 @@ func TestDrivers_conformance(t *testing.T) {
 		"lib/pq behind pgbouncer": {"postgres", bouncer.URL() + "&binary_parameters=yes"},
 		"pgx, simple protocol":    {"pgx", server.URL() + "&default_query_exec_mode=simple_protocol"},
 		"mysql, found rows, read committed": {
-			"mysql", maria + "?clientFoundRows=true&tx_isolation=%27READ-COMMITTED%27",
+			"mysql", maria + testenv.MariaDBParams("?clientFoundRows=true&tx_isolation=%27READ-COMMITTED%27"),
 		},
 		"mysql, interpolated, no backslash escapes, snapshot isolation": {
-			"mysql", maria + "?interpolateParams=true&sql_mode=%27NO_BACKSLASH_ESCAPES%27&innodb_snapshot_isolation=ON",
+			"mysql", maria + testenv.MariaDBParams(
+				"?interpolateParams=true&sql_mode=%27NO_BACKSLASH_ESCAPES%27&innodb_snapshot_isolation=ON"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
