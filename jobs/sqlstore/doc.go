@@ -50,10 +50,14 @@
 //
 // A process that is stopped inside a transaction of this package, which takes milliseconds, keeps the rows of its jobs
 // locked. A scheduler waits for them for a second, and hears then that they are locked. As long as they are, its process
-// does not wait for them again, so that other jobs are late by that second, once. PostgreSQL ends such a transaction after 5 s. MySQL ends it after wait_timeout if the client's machine is gone, and never if the process
-// is only stopped; MariaDB ends it with the parameter idle_transaction_timeout=5 in the URL. SQLite never ends it. The
-// runs of the process are taken over all the same when its lease is over, as soon as that can be written: all but those
-// that an open transaction has completed.
+// does not wait for them again, so that other jobs are late by that second, once (in MySQL up to two). PostgreSQL ends such
+// a transaction after 5 s. MySQL ends it after wait_timeout if the client's machine is gone, and never if the process is
+// only stopped; MariaDB ends it with the parameter idle_transaction_timeout=5 in the URL. SQLite never ends it. The runs of
+// the process are taken over all the same when its lease is over, as soon as that can be written: all but those that an
+// open transaction has completed.
+//
+// How long a transaction of this package waits for rows is part of its statements in MariaDB. In MySQL it is set on the
+// connection and set back after the transaction, which is a round trip more.
 //
 // # A power loss
 //

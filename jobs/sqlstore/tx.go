@@ -31,10 +31,11 @@ type Tx interface {
 // As with [jobs.Scheduler.At], nothing changes if a job with the same ID waits, or had its time within the last day. A job
 // that waits is not run before the transaction has ended. If other open transactions have put the same ID, PutTx waits for
 // them. Transactions that put several IDs do so in one order, such as sorted: otherwise two of them may deadlock, and the
-// database fails one (40P01, in MySQL 1213). In MySQL and MariaDB those that have waited for one ID may deadlock over it, too, and one of
-// them keeps others from putting IDs beside it in the order of IDs until it has ended. Under REPEATABLE READ and SERIALIZABLE it may ask for another try as well
-// (40001). Run the whole transaction again then. After the commit a node finds the job at its next
-// heartbeat. A time in the past means now. The error names what is wrong with o. After every other error roll back.
+// database fails one (40P01, in MySQL 1213). In MySQL and MariaDB those that have waited for one ID may deadlock over it,
+// too, and one of them keeps others from putting IDs beside it, in the order of IDs, until it has ended. Under REPEATABLE
+// READ and SERIALIZABLE the database may ask for another try as well (40001). Run the whole transaction again then. After
+// the commit a node finds the job at its next heartbeat. A time in the past means now. The error names what is wrong with
+// o. After every other error roll back.
 //
 // A rollback to a savepoint undoes a PutTx behind it, and the rest of the transaction may still commit: call it outside
 // of savepoints, or where they hold the writes too. Nested transactions of gorm are savepoints.
@@ -155,12 +156,13 @@ const lookTime = time.Second
 
 // isGone reports whether a run is known not to be that of its session any more. A statement of MySQL that changes no row
 // because there is none keeps, under REPEATABLE READ, all others from making one beside it, and so every run from beginning,
-// until its transaction ends. So this looks outside of the transaction, whose snapshot may be old as well.
+// until its transaction ends. So this looks outside of the transaction, whose snapshot may be old as well, and locks, so that
+// no replica is asked. A row that is locked is there.
 func (s *Store) isGone(ctx context.Context, t *tables, run jobs.RunID) bool {
 	limited, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	there := false
-	err := t.query(limited, s.db, `SELECT 1 FROM {run} WHERE namespace = ? AND id = ? AND owner = ?`,
+	err := t.query(limited, s.db, `SELECT 1 FROM {run} WHERE namespace = ? AND id = ? AND owner = ? FOR UPDATE NOWAIT`,
 		[]any{s.namespace, []byte(run.ID), []byte(run.Session)}, func(*sql.Rows) error {
 			there = true
 			return nil
