@@ -29,13 +29,6 @@ func TestMariaDB_tableLocked(t *testing.T) {
 	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES lockgen_lock READ"); err != nil {
 		t.Fatal(err)
 	}
-	waiting := func() (n int) {
-		const query = `SELECT count(*) FROM information_schema.processlist WHERE db = database() AND state LIKE 'Waiting for table%'`
-		if err := e.db.QueryRow(query).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	late := make(chan error, 1)
@@ -43,11 +36,11 @@ func TestMariaDB_tableLocked(t *testing.T) {
 		_, err := s.Acquire(ctx, lockrt.Request{Key: "k", ID: "late", TTL: long})
 		late <- err
 	}()
-	testsync.Eventually(t, "a statement waits for the table", func() bool { return waiting() > 0 })
+	testsync.Eventually(t, "a statement waits for the table", func() bool { return e.waits(t) > 0 })
 	if err := <-late; err == nil {
 		t.Fatal("granted in spite of the lock on the table")
 	}
-	testsync.Eventually(t, "no statement waits any more", func() bool { return waiting() == 0 })
+	testsync.Eventually(t, "no statement waits any more", func() bool { return e.waits(t) == 0 })
 	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
 		t.Fatal(err)
 	}
