@@ -38,35 +38,38 @@ func (t *tables) alone(ctx context.Context, db *sql.DB, wait time.Duration, f fu
 func bounded(ctx context.Context, db *sql.DB, wait time.Duration) (conn *sql.Conn, leave func(), err error) {
 	text := fmt.Sprintf("SET @lockgen_row_wait = @@innodb_lock_wait_timeout, @lockgen_table_wait = @@lock_wait_timeout, "+
 		"innodb_lock_wait_timeout = %[1]d, lock_wait_timeout = %[1]d", int(wait.Seconds()))
-	for tries := 1; ; tries++ {
+	for ended := db.Stats().Idle + 1; ; ended-- { // connections that may have ended while nobody used them
 		if conn, err = db.Conn(ctx); err != nil {
 			return nil, nil, err
 		}
 		if _, err = conn.ExecContext(ctx, text); err == nil {
-			return conn, func() { unbound(conn) }, nil
+			return conn, func() { unbound(ctx, conn) }, nil
 		}
-		_ = conn.Close()
-		if !errors.Is(err, driver.ErrBadConn) || tries == idleTries { // as a pool does with connections that have ended
+		discard(conn)
+		if !errors.Is(err, driver.ErrBadConn) || ended <= 0 {
 			return nil, nil, err
 		}
 	}
 }
 
-const (
-	// idleTries is how many connections of a pool are tried that have ended while nobody used them.
-	idleTries = 10
-	// unboundTime is how long a connection may take to become as it was.
-	unboundTime = 5 * time.Second
-)
+// unboundTime is how long a connection may take to become as it was.
+const unboundTime = time.Second
 
 // unbound gives a connection back as it was, or not at all.
-func unbound(conn *sql.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), unboundTime)
+func unbound(ctx context.Context, conn *sql.Conn) {
+	ctx, cancel := context.WithTimeout(ctx, unboundTime)
 	defer cancel()
 	const text = "SET innodb_lock_wait_timeout = @lockgen_row_wait, lock_wait_timeout = @lockgen_table_wait"
 	if _, err := conn.ExecContext(ctx, text); err != nil {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		discard(conn)
+		return
 	}
+	_ = conn.Close()
+}
+
+// discard keeps a connection out of its pool.
+func discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()
 }
 

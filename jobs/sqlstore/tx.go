@@ -152,13 +152,16 @@ func gone(run jobs.RunID) error {
 }
 
 // lookTime is how long a look may take that saves others a wait, and is not needed.
-const lookTime = time.Second
+const lookTime = 250 * time.Millisecond
 
 // isGone reports whether a run is known not to be that of its session any more. A statement of MySQL that changes no row
 // because there is none keeps, under REPEATABLE READ, all others from making one beside it, and so every run from beginning,
 // until its transaction ends. So this looks outside of the transaction, whose snapshot may be old as well, and locks, so that
-// no replica is asked. A row that is locked is there.
+// no replica is asked. A row that is locked is there. Where transactions have the whole pool nothing is known.
 func (s *Store) isGone(ctx context.Context, t *tables, run jobs.RunID) bool {
+	if pool := s.db.Stats(); pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
+		return false
+	}
 	limited, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	there := false
