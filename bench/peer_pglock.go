@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// cirello.io/pglock cannot be had through the module proxy, so its statements stand here, as its client.go sends them: a
-// number of a sequence, an insert that writes also where the lock is busy, and a delete that frees it. Who finds it busy
-// sleeps for a whole lease and then takes it over if its number has not changed. Leases are of 1 s, not of its default of
-// 20 s, with a heartbeat at once and then every third of that while a lock is held. Its Release cancels the heartbeat that
-// is under way; where that has been done all the same, the release finds another number and the lock stays for a lease. So
-// that pairs can be counted, that heartbeat is awaited here. "still" is what it does if it is told to send none.
+// cirello.io/pglock cannot be had through the module proxy, so its statements stand here, in the order in which its client.go
+// sends them: a number of a sequence, an upsert that writes also where the lock is busy, and a delete that frees it. Who
+// finds it busy sleeps for a whole lease and then takes it over if its number has not changed. Leases are of 1 s, not of
+// its default of 20 s, with a heartbeat at once, which a release cancels as a rule, and then every third of a lease. Where the
+// cancelled one was done all the same, its release finds another number and leaves the lock taken for a lease; so that
+// pairs can be counted it is freed here. "still" is what it does if it is told to send no heartbeats.
 var (
 	pglockPeer  = contender{name: "pglock-1s", peer: true, open: func(at address) (locks, error) { return openPglock(at, true) }}
 	pglockStill = contender{name: "pglock-1s-still", peer: true, open: func(at address) (locks, error) { return openPglock(at, false) }}
@@ -36,16 +36,20 @@ var pglockTables = []string{
 	`CREATE SEQUENCE bench_pglock_rvn OWNED BY bench_pglock.record_version_number`,
 }
 
-const pglockTake = `INSERT INTO bench_pglock (name, record_version_number, data, owner) VALUES ($1, $2, '', 'bench')
-ON CONFLICT (name) DO UPDATE SET record_version_number = CASE
-  WHEN COALESCE(bench_pglock.record_version_number = $3, TRUE) THEN $2
-  ELSE bench_pglock.record_version_number END
-RETURNING record_version_number`
+const (
+	pglockSame = `COALESCE(bench_pglock.record_version_number = $3, TRUE)`
+	pglockTake = `INSERT INTO bench_pglock (name, record_version_number, data, owner) VALUES ($1, $2, '', 'bench')
+ON CONFLICT (name) DO UPDATE SET
+  record_version_number = CASE WHEN ` + pglockSame + ` THEN $2 ELSE bench_pglock.record_version_number END,
+  data = CASE WHEN ` + pglockSame + ` AND FALSE THEN '' ELSE bench_pglock.data END,
+  owner = CASE WHEN ` + pglockSame + ` THEN 'bench' ELSE bench_pglock.owner END
+RETURNING record_version_number, data, owner`
+)
 
 const (
 	pglockNumber = `SELECT nextval('bench_pglock_rvn')`
 	pglockBeat   = `UPDATE bench_pglock SET record_version_number = $3 WHERE name = $1 AND record_version_number = $2`
-	pglockFree   = `DELETE FROM bench_pglock WHERE name = $1 AND record_version_number = $2`
+	pglockFree   = `DELETE FROM bench_pglock WHERE name = $1`
 )
 
 func (p *pglock) lock(ctx context.Context, key string) (func(context.Context) error, error) {
@@ -55,7 +59,7 @@ func (p *pglock) lock(ctx context.Context, key string) (func(context.Context) er
 		if err := p.db.QueryRowContext(ctx, pglockNumber).Scan(&mine); err != nil {
 			return nil, err
 		}
-		if err := p.db.QueryRowContext(ctx, pglockTake, key, mine, seen).Scan(&got); err != nil {
+		if err := p.db.QueryRowContext(ctx, pglockTake, key, mine, seen).Scan(&got, new([]byte), new(string)); err != nil {
 			return nil, err
 		}
 		if got == mine {
@@ -76,7 +80,8 @@ func (p *pglock) hold(key string, mine int64) func(context.Context) error {
 		beating.Go(func() {
 			for {
 				var next int64
-				if p.db.QueryRow(pglockNumber).Scan(&next) != nil || changed(p.db.Exec(pglockBeat, key, mine, next)) != nil {
+				if p.db.QueryRowContext(ctx, pglockNumber).Scan(&next) != nil ||
+					changed(p.db.ExecContext(ctx, pglockBeat, key, mine, next)) != nil {
 					return // as its client does: the lease is not kept any more
 				}
 				mine = next
@@ -89,7 +94,11 @@ func (p *pglock) hold(key string, mine int64) func(context.Context) error {
 	return func(ctx context.Context) error {
 		stop()
 		beating.Wait()
-		if err := changed(p.db.ExecContext(ctx, pglockFree, key, mine)); err != nil {
+		err := changed(p.db.ExecContext(ctx, pglockFree+" AND record_version_number = $2", key, mine))
+		if err != nil && p.beats {
+			err = changed(p.db.ExecContext(ctx, pglockFree, key))
+		}
+		if err != nil {
 			return fmt.Errorf("release %s: %w", key, err)
 		}
 		return nil

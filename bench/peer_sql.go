@@ -157,7 +157,7 @@ func openPgAdvisory(at address) (locks, error) {
 
 func openGetLock(at address) (locks, error) {
 	db, err := openDB(at.addr)
-	return &session{db, "SELECT GET_LOCK(SHA1(?), 60)", "SELECT RELEASE_LOCK(SHA1(?))"}, err
+	return &session{db, "SELECT GET_LOCK(SHA2(?, 224), 60)", "SELECT RELEASE_LOCK(SHA2(?, 224))"}, err
 }
 
 func (s *session) lock(ctx context.Context, key string) (func(context.Context) error, error) {

@@ -93,8 +93,10 @@ func (d Dialect) IsReply(err error) bool {
 		return state != "" && !strings.HasPrefix(state, "08") && !strings.HasPrefix(state, "57P")
 	case MySQL:
 		n := mysqlNumber(err)
-		client := n >= 2000 && n < 3000                       // what drivers in C say of themselves
-		return n >= 1000 && !client && n != 1053 && n != 1927 // ended by a shutdown, or by KILL
+		if n >= 2000 && n < 3000 || n >= 9000 { // of a driver in C, or of a proxy, which may have lost the server's answer
+			return false
+		}
+		return n >= 1000 && n != 1053 && n != 1927 // ended by a shutdown, or by KILL
 	}
 	return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }

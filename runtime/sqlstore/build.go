@@ -25,8 +25,8 @@ func (t *tables) parse(text string) *template {
 	}
 	made := new(template)
 	rest := t.names.Replace(text)
-	if t.bounds != nil {
-		rest = t.bounds(rest)
+	if t.bound != nil {
+		rest = t.bound(rest)
 	}
 	from := 0
 	for i := 0; i < len(rest); i++ {

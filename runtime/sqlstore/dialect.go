@@ -69,6 +69,7 @@ type dialect struct {
 	// has changed; otherwise it changes all or is followed by a look.
 	takeMany, freeMany string
 
+	bound func(text string) string      // has a statement wait for no table for longer than callTime; nil if none does
 	judge func(sqldialect.Server) error // refuses settings with which it cannot work
 }
 
@@ -80,8 +81,7 @@ type tables struct {
 	*dialect
 	sqldialect.Tables
 	names  *strings.Replacer
-	bounds func(text string) string // has a statement wait for no table for longer than callTime; nil if none does
-	parsed sync.Map                 // of [template], by their text
+	parsed sync.Map // of [template], by their text
 }
 
 // statements that all dialects have in common.

@@ -92,8 +92,9 @@
 // act, 5 s at most. PostgreSQL looks at it after the statement has waited for the row. A caller that leaves within 100
 // ms of the end of its context therefore leaves nothing: what it asked for is cancelled at once, and again when the
 // moment has passed, if there was no answer. In MySQL a statement that waits for a row acts as of the moment at which it
-// began, so it is looked for, more and more rarely, for as long as it may wait (innodb_lock_wait_timeout, and 5 s for a
-// table that a backup or a migration has locked).
+// began, so it is looked for, more and more rarely, for as long as it may wait: innodb_lock_wait_timeout, and 5 s for a
+// table that a backup or a migration has locked. In MariaDB that is lock_wait_timeout, a day by default. A URL sets it to 5
+// s; without that a lock that was asked for while the table was locked for longer may be taken by nobody for its TTL.
 //
 // # Fences
 //

@@ -56,6 +56,7 @@ WHERE name = :name AND owner = :id AND until > {now} AND queue = ''`,
 	beat: `INSERT INTO {session} (session, node, live, told) VALUES (:session, :node, {now} + :liveness, '')
 ON DUPLICATE KEY UPDATE live = {now} + :liveness`,
 	mark: mysqlMark, force: mysqlMark,
+	bound: boundMySQL,
 	judge: judgeMySQL,
 }
 
@@ -98,17 +99,10 @@ func judgeMySQL(s sqldialect.Server) error {
 		"set binlog_format to ROW", s.Isolation)
 }
 
-// boundsMySQL has a statement wait for no longer than callTime for a table that somebody has locked, as backups and migrations
-// do. By default it waits for a year, and would take a lock then whose caller has long gone.
-func boundsMySQL(s sqldialect.Server) func(text string) string {
-	seconds := int(callTime.Seconds())
-	if strings.Contains(s.Version, "MariaDB") {
-		prefix := fmt.Sprintf("SET STATEMENT lock_wait_timeout = %d FOR ", seconds)
-		return func(text string) string { return prefix + text }
-	}
-	hint := fmt.Sprintf(" /*+ SET_VAR(lock_wait_timeout = %d) */ ", seconds)
-	return func(text string) string {
-		verb, rest, _ := strings.Cut(text, " ")
-		return verb + hint + rest
-	}
+// boundMySQL has a statement wait for no longer than callTime for a table that somebody has locked, as backups and migrations
+// do. By default it waits for a year, and would take a lock then whose caller has long gone. To MariaDB that is a comment; what
+// it has in place of it, a prefix, is nothing that proxies know.
+func boundMySQL(text string) string {
+	verb, rest, _ := strings.Cut(text, " ")
+	return fmt.Sprintf("%s /*+ SET_VAR(lock_wait_timeout = %d) */ %s", verb, int(callTime.Seconds()), rest)
 }

@@ -222,9 +222,8 @@ func (s *Store) lookAt(ctx context.Context, t *tables) (clock clockPair, err err
 	if err != nil {
 		return clock, err
 	}
-	if t.Dialect == sqldialect.MySQL {
-		t.bounds = boundsMySQL(server)
-		server.RowWait += callTime
+	if t.bound != nil {
+		server.RowWait += callTime // for its table
 	}
 	s.rowWait.Store(int64(server.RowWait))
 	if clock, err = t.look(ctx, conn); err != nil {
