@@ -49,7 +49,7 @@ RETURNING record_version_number, data, owner`
 const (
 	pglockNumber = `SELECT nextval('bench_pglock_rvn')`
 	pglockBeat   = `UPDATE bench_pglock SET record_version_number = $3 WHERE name = $1 AND record_version_number = $2`
-	pglockFree   = `DELETE FROM bench_pglock WHERE name = $1`
+	pglockFree   = `DELETE FROM bench_pglock WHERE name = $1 AND record_version_number = $2`
 )
 
 func (p *pglock) lock(ctx context.Context, key string) (func(context.Context) error, error) {
@@ -75,11 +75,11 @@ func (p *pglock) lock(ctx context.Context, key string) (func(context.Context) er
 // hold keeps a lock by its heartbeat until what it returns is called.
 func (p *pglock) hold(key string, mine int64) func(context.Context) error {
 	ctx, stop := context.WithCancel(context.Background())
-	var beating sync.WaitGroup // what it waits for changes mine
+	next := mine               // of the last heartbeat
+	var beating sync.WaitGroup // what it waits for changes both
 	if p.beats {
 		beating.Go(func() {
 			for {
-				var next int64
 				if p.db.QueryRowContext(ctx, pglockNumber).Scan(&next) != nil ||
 					changed(p.db.ExecContext(ctx, pglockBeat, key, mine, next)) != nil {
 					return // as its client does: the lease is not kept any more
@@ -94,9 +94,9 @@ func (p *pglock) hold(key string, mine int64) func(context.Context) error {
 	return func(ctx context.Context) error {
 		stop()
 		beating.Wait()
-		err := changed(p.db.ExecContext(ctx, pglockFree+" AND record_version_number = $2", key, mine))
-		if err != nil && p.beats {
-			err = changed(p.db.ExecContext(ctx, pglockFree, key))
+		err := changed(p.db.ExecContext(ctx, pglockFree, key, mine))
+		if err != nil && next != mine {
+			err = changed(p.db.ExecContext(ctx, pglockFree, key, next))
 		}
 		if err != nil {
 			return fmt.Errorf("release %s: %w", key, err)

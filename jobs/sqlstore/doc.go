@@ -57,7 +57,7 @@
 // open transaction has completed.
 //
 // How long a transaction of this package waits for rows is part of its statements in MariaDB. In MySQL it is set on the
-// connection and set back after the transaction, which is a round trip more.
+// connection and set back after the transaction, which are two round trips more.
 //
 // # A power loss
 //

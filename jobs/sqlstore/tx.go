@@ -152,7 +152,7 @@ func gone(run jobs.RunID) error {
 }
 
 // lookTime is how long a look may take that saves others a wait, and is not needed.
-const lookTime = 250 * time.Millisecond
+const lookTime = time.Second
 
 // isGone reports whether a run is known not to be that of its session any more. A statement of MySQL that changes no row
 // because there is none keeps, under REPEATABLE READ, all others from making one beside it, and so every run from beginning,
@@ -165,7 +165,8 @@ func (s *Store) isGone(ctx context.Context, t *tables, run jobs.RunID) bool {
 	limited, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	there := false
-	err := t.query(limited, s.db, `SELECT 1 FROM {run} WHERE namespace = ? AND id = ? AND owner = ? FOR UPDATE NOWAIT`,
+	const text = `SELECT /*+ SET_VAR(lock_wait_timeout = 1) */ 1 FROM {run} WHERE namespace = ? AND id = ? AND owner = ? FOR UPDATE NOWAIT`
+	err := t.query(limited, t.waiting(s.db, lookTime), text,
 		[]any{s.namespace, []byte(run.ID), []byte(run.Session)}, func(*sql.Rows) error {
 			there = true
 			return nil

@@ -69,7 +69,7 @@ type dialect struct {
 	// has changed; otherwise it changes all or is followed by a look.
 	takeMany, freeMany string
 
-	bound func(text string) string      // has a statement wait for no table for longer than callTime; nil if none does
+	bound func(text string) string      // has a statement of MySQL wait for no table for longer than callTime
 	judge func(sqldialect.Server) error // refuses settings with which it cannot work
 }
 

@@ -100,8 +100,8 @@ func judgeMySQL(s sqldialect.Server) error {
 }
 
 // boundMySQL has a statement wait for no longer than callTime for a table that somebody has locked, as backups and migrations
-// do. By default it waits for a year, and would take a lock then whose caller has long gone. To MariaDB that is a comment; what
-// it has in place of it, a prefix, is nothing that proxies know.
+// do. By default it waits for a year, and would take a lock then whose caller has long gone. To MariaDB it is a comment; the
+// prefix that would do there is unknown to some proxies.
 func boundMySQL(text string) string {
 	verb, rest, _ := strings.Cut(text, " ")
 	return fmt.Sprintf("%s /*+ SET_VAR(lock_wait_timeout = %d) */ %s", verb, int(callTime.Seconds()), rest)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ func TestStore_poolKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	var callers sync.WaitGroup
+	var done atomic.Int64
 	for c := range 2 * conns {
 		callers.Go(func() {
 			for i := range 100 {
@@ -36,13 +38,18 @@ func TestStore_poolKept(t *testing.T) {
 					_, err = s.Heartbeat(ctx, jobs.Heartbeat{Session: fmt.Sprint(c), Lease: time.Minute})
 				}
 				cancel()
-				if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				if err == nil {
+					done.Add(1)
+				} else if !errors.Is(err, context.DeadlineExceeded) {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	callers.Wait()
+	if done.Load() == 0 {
+		t.Skip("all calls came to their ends before the database had answered")
+	}
 	for range conns {
 		conn, err := db.Conn(t.Context())
 		if err != nil {
