@@ -60,7 +60,7 @@ func TestShown(t *testing.T) {
 func TestTables_build(t *testing.T) {
 	for dialect, want := range map[Dialect]string{
 		Postgres: `SELECT $1::bigint FROM "s"."app_lock" WHERE a IN ($2, $3) AND b = $1`,
-		MySQL:    "SELECT ?::bigint FROM `s`.`app_lock` WHERE a IN (?, ?) AND b = ?",
+		MySQL:    "SELECT /*+ SET_VAR(lock_wait_timeout = 5) */ ?::bigint FROM `s`.`app_lock` WHERE a IN (?, ?) AND b = ?",
 	} {
 		tb, err := newTables(dialect, "s.app")
 		if err != nil {
@@ -101,6 +101,7 @@ func TestJudge(t *testing.T) {
 		"PostgreSQL, serializable": {judgePostgres(server(sqldialect.Postgres, "serializable", false)), false},
 		"MySQL":                    {judgeMySQL(server(sqldialect.MySQL, "read committed", false)), true},
 		"MySQL, statements":        {judgeMySQL(server(sqldialect.MySQL, "read committed", true)), false},
+		"MySQL, dirty reads":       {judgeMySQL(server(sqldialect.MySQL, "read uncommitted", false)), false},
 		"MySQL, both":              {judgeMySQL(server(sqldialect.MySQL, "repeatable read", true)), true},
 	} {
 		if (c.err == nil) != c.ok || !c.ok && !errors.Is(c.err, lockrt.ErrOptions) {
