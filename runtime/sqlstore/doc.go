@@ -94,7 +94,7 @@
 // moment has passed, if there was no answer. In MySQL a statement that waits for a row acts as of the moment at which it
 // began, so it is looked for, more and more rarely, for as long as it may wait: innodb_lock_wait_timeout, and 5 s for a
 // table that a backup or a migration has locked. In MariaDB that is lock_wait_timeout, a day by default. A URL sets it to 5
-// s; without that a lock that was asked for while the table was locked for longer may be taken by nobody for its TTL.
+// s; without that a lock that was asked for while the table was locked for longer may stay taken for its TTL, held by nobody.
 //
 // # Fences
 //
