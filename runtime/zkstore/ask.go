@@ -37,11 +37,11 @@ func (s *session) join(ctx context.Context, l *link, req lockrt.Request) (stands
 		return nil, answer{}, err
 	}
 	s.joins(req.ID)
-	madeLock := false
+	made := newLock{s: s, path: lock}
 	defer func() {
 		s.joined(req.ID, stands)
-		if madeLock && stands == nil {
-			s.leaveBy(0, func(ctx context.Context) error { return l.dropLock(ctx, lock) })
+		if stands == nil {
+			made.leave()
 		}
 	}()
 	for {
@@ -70,8 +70,7 @@ func (s *session) join(ctx context.Context, l *link, req lockrt.Request) (stands
 			}
 			return p, a, nil
 		case errors.Is(r.err, zk.ErrNoNode):
-			madeLock = true
-			if err := l.makeLock(ctx, lock); err != nil {
+			if err := made.make(ctx, l); err != nil {
 				return nil, a, err
 			}
 		case !isUnheard(r.err):

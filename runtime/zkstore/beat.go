@@ -46,7 +46,7 @@ func (l *link) sign(ctx context.Context, write bool) error {
 	}
 	_, _, err := l.multi(ctx, &zk.CheckVersionRequest{Path: l.path, Version: -1})
 	if errors.Is(err, zk.ErrNoNode) { // somebody has deleted it
-		err = l.makeIn(ctx, l.path, zk.FlagEphemeral)
+		err = l.makeIn(ctx, l.path, l.create(l.path, zk.FlagEphemeral))
 	}
 	return err
 }

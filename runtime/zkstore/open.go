@@ -93,7 +93,7 @@ func (l *link) open(ctx context.Context) error {
 
 // settle makes the session's node and reads the base. It reports false if what they need is not there.
 func (l *link) settle(ctx context.Context) (ok bool, err error) {
-	err = l.makeNode(ctx, l.path, zk.FlagEphemeral)
+	err = l.makeNode(ctx, l.path, l.create(l.path, zk.FlagEphemeral))
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
@@ -138,46 +138,34 @@ func (l *link) makeTree(ctx context.Context) error {
 	}
 	paths = append(paths, sp.root, sp.base(), sp.keeps(), sp.locks(), sp.sessions())
 	for _, path := range paths {
-		if err := l.makeNode(ctx, path, zk.FlagPersistent); err != nil {
+		if err := l.makeNode(ctx, path, l.create(path, zk.FlagPersistent)); err != nil {
 			return fmt.Errorf("make %q: %w", path, err)
 		}
 	}
 	return nil
 }
 
-// makeLock makes the node of a lock. The servers delete it when it has had children and has none any more.
-func (l *link) makeLock(ctx context.Context, path string) error {
-	return l.makeIn(ctx, path, zk.FlagContainer)
-}
+// creation is a call that makes a node.
+type creation = func(*zk.Conn) (string, error)
 
-// dropLock deletes the node of a lock unless somebody is there. The servers keep one that never had children.
-func (l *link) dropLock(ctx context.Context, path string) error {
-	_, err := once(ctx, l, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
-	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNotEmpty) || errors.Is(err, errExpired) {
-		return nil
-	}
-	return err
+func (l *link) create(path string, flag int32) creation {
+	return func(c *zk.Conn) (string, error) { return c.Create(path, nil, flag, l.acl()) }
 }
 
 // makeIn makes a node in the tree, and the tree if somebody has deleted it.
-func (l *link) makeIn(ctx context.Context, path string, flag int32) error {
-	err := l.makeNode(ctx, path, flag)
+func (l *link) makeIn(ctx context.Context, path string, create creation) error {
+	err := l.makeNode(ctx, path, create)
 	if errors.Is(err, zk.ErrNoNode) {
 		if err = l.makeTree(ctx); err == nil {
-			err = l.makeNode(ctx, path, flag)
+			err = l.makeNode(ctx, path, create)
 		}
 	}
 	return err
 }
 
 // makeNode makes a node, or finds it.
-func (l *link) makeNode(ctx context.Context, path string, flag int32) error {
-	_, _, err := repeat(ctx, l, func(c *zk.Conn) (string, error) {
-		if flag == zk.FlagContainer {
-			return c.CreateContainer(path, nil, flag, l.acl())
-		}
-		return c.Create(path, nil, flag, l.acl())
-	})
+func (l *link) makeNode(ctx context.Context, path string, create creation) error {
+	_, _, err := repeat(ctx, l, create)
 	switch {
 	case errors.Is(err, zk.ErrNodeExists):
 		return nil

@@ -47,6 +47,7 @@ type session struct {
 	releasing    int                  // releases under way
 	busyJanitors int                  // chores under way
 	leaving      int                  // deletions of contenders that were given up, and are not done yet
+	drops        int                  // of them: of nodes that nobody joined
 	crowded      bool                 // they were too many, and are not few again
 	roomy        chan struct{}        // closed when they are
 	ends         timeheap.Heap[*held]
@@ -161,7 +162,7 @@ func (s *session) leavePlaces(why string) {
 func (s *session) finish() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	idle := len(s.leases)+len(s.staying) == 0 // what is to be kept may be in a moment
+	idle := len(s.leases)+len(s.staying)+s.drops == 0 // what is to be kept may be in a moment
 	if !s.linger.IsZero() && s.releasing == 0 && (idle || !time.Now().Before(s.linger)) {
 		s.done = true
 	}

@@ -58,7 +58,7 @@ func TestStore_batches(t *testing.T) {
 func TestPostgres_batchesDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	e := postgres(t)
-	e.db.SetMaxIdleConns(40) // a new connection for each statement leaves a busy machine no time for anything else
+	e.db.SetMaxIdleConns(40)
 	const keys = 60
 	end := time.Now().Add(3 * time.Second)
 	var wg sync.WaitGroup

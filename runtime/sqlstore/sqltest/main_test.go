@@ -38,6 +38,7 @@ func openDB(t testing.TB, driver, dsn string) *sql.DB {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
+	db.SetMaxIdleConns(20) // a new connection for each statement leaves a busy machine no time for anything else
 	return db
 }
 
@@ -126,7 +127,6 @@ func mariaDBAt(t testing.TB, dsn string) *engine {
 	t.Helper()
 	url := "mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(dsn)
 	e := &engine{name: "mariadb", db: openDB(t, "mysql", dsn), url: url, forUpdate: " FOR UPDATE"}
-	e.db.SetMaxIdleConns(20)
 	createTables(t, e.db, sqlstore.Config{})
 	return e
 }
