@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/internal/timelimit"
 )
 
 // ask gets a grant from the store, again if one arrived too late to be of use or was broken on its way. The request

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/internal/timelimit"
 )
 
 // callTime bounds every call to the store whose caller has no nearer end.

@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/timelimit"
 	"github.com/lockgen/lockgen/runtime/internal/logqueue"
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // Locker acquires leases in one store. One per process and store is enough; all methods may be called concurrently.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/internal/timelimit"
 )
 
 // busyLookup bounds the question who is in the way, at the end of a wait.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/internal/timelimit"
 )
 
 // minReleaseTime is how long a release may take at the least. Past the lease's own end the store frees the lock by itself.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/internal/pace"
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/internal/timelimit"
 )
 
 // This file is how Close knows that a store does not answer.

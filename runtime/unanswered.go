@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/internal/timelimit"
 )
 
 // unanswered is the error of a call that ended with a limit of ours, or with that of another caller. It keeps what the

@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/lockgen/lockgen/internal/sqldialect"
+	"github.com/lockgen/lockgen/internal/timelimit"
 )
 
 var errNoAnswer = errors.New("the database did not answer within " + callTime.String())
 
 // explain is a failed call's error as the caller gets it. Only where ctx, the caller's own, has ended it says so.
 func (t *tables) explain(ctx context.Context, err error) error {
-	if over := ended(ctx); err != nil && over != nil {
+	if err == nil {
+		return nil
+	}
+	if over := timelimit.Ended(ctx); over != nil { // a connection ends with the time of its context, and may say so before it
 		if !errors.Is(err, over) {
 			err = errors.Join(over, err)
 		}
@@ -23,15 +26,6 @@ func (t *tables) explain(ctx context.Context, err error) error {
 		return t.silent(errNoAnswer)
 	}
 	return t.Help(err)
-}
-
-// ended is why a context has ended, nil if it has not. A connection ends with the time of its context, which a moment later
-// says so itself.
-func ended(ctx context.Context) error {
-	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(end) {
-		return context.DeadlineExceeded
-	}
-	return ctx.Err()
 }
 
 // silent adds to an error what may be why there was no answer.

@@ -14,8 +14,8 @@ import (
 	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgen/lockgen/internal/testsync"
+	"github.com/lockgen/lockgen/internal/timelimit"
 	lockrt "github.com/lockgen/lockgen/runtime"
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // readsKV answers reads while it is up.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/internal/timelimit"
 )
 
 // The limits of calls. Arming a timer for each call costs about as much as the rest of it.

@@ -6,7 +6,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/internal/timelimit"
 )
 
 // lastWord keeps why the last attempt of a call failed. If the call's time is over while another attempt is under way,

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockgen/lockgen/internal/sqldialect"
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/internal/timelimit"
 )
 
 var (

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/lockgen/lockgen/internal/testsync"
+	"github.com/lockgen/lockgen/internal/timelimit"
 	lockrt "github.com/lockgen/lockgen/runtime"
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 	"github.com/lockgen/lockgen/runtime/internal/waits"
 )
 

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/timelimit"
 	lockrt "github.com/lockgen/lockgen/runtime"
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
 )
 
 // Grace is how much longer than a wait its questions may take: the answer to the first of a short one says who holds the lock.

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lockgen/lockgen/runtime/internal/timelimit"
+	"github.com/lockgen/lockgen/internal/timelimit"
 )
 
 func TestExplain(t *testing.T) {
