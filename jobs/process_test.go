@@ -25,8 +25,9 @@ func TestScheduler_processes(t *testing.T) {
 	p.start(spec)
 	stopped := p.begin()
 	p.signal(stopped, stopSignal)
+	then := time.Now()
 	for range 3 {
-		if node := p.begin(); node == stopped || node == killed {
+		if node := p.beginAfter(then); node == stopped || node == killed {
 			t.Errorf("%s begins a run although it is stopped or dead", node)
 		}
 	}
