@@ -46,8 +46,16 @@ current_setting('transaction_isolation'), current_setting('transaction_read_only
 		set, err := mysqlVariables(ctx, q)
 		return mysqlServer(set), err
 	}
-	return s, One(ctx, q, "SELECT sqlite_version()", &s.Version)
+	var dirty bool
+	err := One(ctx, q, "SELECT sqlite_version(), read_uncommitted FROM pragma_read_uncommitted", &s.Version, &dirty)
+	if dirty {
+		s.Isolation = dirtyReads
+	}
+	return s, err
 }
+
+// dirtyReads is an isolation in which one sees what others have not committed. PostgreSQL has it by name alone.
+const dirtyReads = "read uncommitted"
 
 // Judge refuses servers that are too old, take no writes, or only look like the dialect's.
 func (s Server) Judge() error {
@@ -73,6 +81,10 @@ func (s Server) Judge() error {
 		if !atLeast(s.Version, 3, 35) {
 			return Refusal("SQLite is %s; 3.35 or later is needed", s.Version)
 		}
+	}
+	if s.Isolation == dirtyReads && s.Dialect != Postgres {
+		return Refusal("the connection reads what others have not committed, and may undo: decisions would rest on it; take the " +
+			"isolation READ UNCOMMITTED (of SQLite: the pragma read_uncommitted) out of the URL, or out of the server's settings")
 	}
 	if s.Uncommitted {
 		return Refusal("autocommit is off in the connection: what was answered would be undone when the connection ends; take " +

@@ -34,6 +34,9 @@ func TestServer_Judge(t *testing.T) {
 		"MariaDB":       {mysql("10.11.6-MariaDB-log", "read_only=OFF"), ""},
 		"TiDB":          {mysql("8.0.11-TiDB-v7.5.0"), "TiDB"},
 		"TiDB, hidden":  {mysql("8.0.36", "version_comment=TiDB Server"), "TiDB"},
+		"MySQL, dirty":  {mysql("8.4.0", "transaction_isolation=READ-UNCOMMITTED"), "READ UNCOMMITTED"},
+		"MariaDB, too":  {mysql("10.11.6-MariaDB", "tx_isolation=READ-UNCOMMITTED"), "READ UNCOMMITTED"},
+		"SQLite, too":   {Server{Dialect: SQLite, Version: "3.45.0", Isolation: dirtyReads}, "read_uncommitted"},
 		"SQLite 3.34":   {Server{Dialect: SQLite, Version: "3.34.1"}, "3.35"},
 		"SQLite":        {Server{Dialect: SQLite, Version: "3.45.0"}, ""},
 	} {

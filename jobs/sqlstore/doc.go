@@ -45,7 +45,8 @@
 // written in a few statements. Missing rows are inserted. If another transaction was faster, this one is repeated, as
 // after a deadlock or a serialization failure.
 //
-// Transactions are READ COMMITTED, whatever the default of the connection is. So a read after a wait for a lock sees
+// Transactions are READ COMMITTED, whatever the default of the connection is (READ UNCOMMITTED is refused: reads outside
+// of transactions would see what is undone). So a read after a wait for a lock sees
 // what the previous holder has written. In SQLite they begin with BEGIN IMMEDIATE.
 //
 // A process that is stopped inside a transaction of this package, which takes milliseconds, keeps the rows of its jobs

@@ -42,10 +42,9 @@ func bounded(ctx context.Context, db *sql.DB, wait time.Duration) (conn *sql.Con
 		if conn, err = db.Conn(ctx); err != nil {
 			return nil, nil, err
 		}
-		if _, err = conn.ExecContext(ctx, text); err == nil {
+		if err = adjust(ctx, conn, text); err == nil {
 			return conn, func() { unbound(ctx, conn) }, nil
 		}
-		discard(conn)
 		if !errors.Is(err, driver.ErrBadConn) || ended <= 0 {
 			return nil, nil, err
 		}
@@ -60,11 +59,22 @@ func unbound(ctx context.Context, conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(ctx, unboundTime)
 	defer cancel()
 	const text = "SET innodb_lock_wait_timeout = @lockgen_row_wait, lock_wait_timeout = @lockgen_table_wait"
-	if _, err := conn.ExecContext(ctx, text); err != nil {
-		discard(conn)
-		return
+	if adjust(ctx, conn, text) == nil {
+		_ = conn.Close()
 	}
-	_ = conn.Close()
+}
+
+// adjust sets variables of a connection. One on which that fails is not used again.
+func adjust(ctx context.Context, conn *sql.Conn, text string) error {
+	ok := false
+	defer func() {
+		if !ok { // also if the driver panics, which the scheduler survives
+			discard(conn)
+		}
+	}()
+	_, err := conn.ExecContext(ctx, text)
+	ok = err == nil
+	return err
 }
 
 // discard keeps a connection out of its pool.

@@ -130,8 +130,8 @@
 // # Servers, settings and poolers
 //
 // Refused with the reason: older versions, read-only servers, another default isolation than READ COMMITTED in
-// PostgreSQL, CockroachDB and YugabyteDB, TiDB, in MySQL READ UNCOMMITTED, binlog_format=STATEMENT with READ COMMITTED, and
-// sql_select_limit, SQLite in memory.
+// PostgreSQL, CockroachDB and YugabyteDB, TiDB, READ UNCOMMITTED in MySQL and SQLite, binlog_format=STATEMENT with READ
+// COMMITTED and sql_select_limit in MySQL, SQLite in memory.
 // Behind a proxy that splits reads and writes reads may be old: nothing is granted by one, but a lock may look busy
 // that is free.
 //

@@ -85,13 +85,8 @@ const mysqlMark = `UPDATE {lock} AS k LEFT JOIN {session} AS s ON s.session = :h
   k.since = :since, k.until = :until, k.queue = :queue, k.holders = :holders, s.told = CONCAT(s.told, :line)
 WHERE k.name = :name AND k.version = :version AND {tick} <= :latest`
 
-// judgeMySQL refuses a log with which the server refuses every write, and reading what is not committed: a version that is
-// undone comes again, for another row.
+// judgeMySQL refuses a log with which the server refuses every write.
 func judgeMySQL(s sqldialect.Server) error {
-	if s.Isolation == "read uncommitted" {
-		return sqldialect.Refusal("the connection's isolation is read uncommitted, where decisions rest on what is undone; take it out " +
-			"of the URL, or set transaction_isolation to READ-COMMITTED or REPEATABLE-READ on the server")
-	}
 	if !s.StatementLog || !strings.HasPrefix(s.Isolation, "read ") {
 		return nil
 	}

@@ -101,7 +101,6 @@ func TestJudge(t *testing.T) {
 		"PostgreSQL, serializable": {judgePostgres(server(sqldialect.Postgres, "serializable", false)), false},
 		"MySQL":                    {judgeMySQL(server(sqldialect.MySQL, "read committed", false)), true},
 		"MySQL, statements":        {judgeMySQL(server(sqldialect.MySQL, "read committed", true)), false},
-		"MySQL, dirty reads":       {judgeMySQL(server(sqldialect.MySQL, "read uncommitted", false)), false},
 		"MySQL, both":              {judgeMySQL(server(sqldialect.MySQL, "repeatable read", true)), true},
 	} {
 		if (c.err == nil) != c.ok || !c.ok && !errors.Is(c.err, lockrt.ErrOptions) {

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
+
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // newLock is the node of a lock that a request makes. The servers delete it when it has had children and has none any
@@ -13,13 +15,14 @@ import (
 type newLock struct {
 	s    *session
 	path string
-	made bool        // or tried
+	made bool        // or may be
 	left atomic.Bool // the request is over
 }
 
 func (n *newLock) make(ctx context.Context, l *link) error {
-	n.made = true
-	return l.makeIn(ctx, n.path, n.creation(l))
+	err := l.makeIn(ctx, n.path, n.creation(l))
+	n.made = n.made || err == nil || isRetryable(err)
+	return err
 }
 
 // creation is the call that makes the node. The request may have left it, on a goroutine that runs when the deletion is
@@ -43,16 +46,16 @@ func (n *newLock) leave() {
 	}
 }
 
-// drop has the node deleted in the background, unless somebody has joined. Close waits a while for it.
+// drop has the node deleted in the background, unless somebody has joined. Close waits a while for it. Where the servers
+// refuse that the node stays: it is in nobody's way.
 func (n *newLock) drop() {
 	n.s.addDrops(1)
 	n.s.leaveBy(0, func(ctx context.Context) error {
 		l, err := n.s.link(ctx) // the end of that which made it does not end the node
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = once(ctx, l, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(n.path, -1) })
 		}
-		_, err = once(ctx, l, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(n.path, -1) })
-		if err != nil && !errors.Is(err, zk.ErrNoNode) && !errors.Is(err, zk.ErrNotEmpty) {
+		if isRetryable(err) || errors.Is(err, lockrt.ErrClosed) {
 			return err
 		}
 		n.s.addDrops(-1)

@@ -2,6 +2,7 @@ package zkstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -144,6 +145,7 @@ func (s *session) disconnect() {
 	case !l.close(ctx): // which deletes what has not been taken back
 		s.leavePlaces("the servers did not answer")
 	}
+	s.leaveNodes()
 	s.die()
 	s.links.Wait()
 	s.calls.Close(time.Now().Add(callTime))
@@ -153,8 +155,18 @@ func (s *session) disconnect() {
 func (s *session) leavePlaces(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if places := s.leaving + len(s.places); places > 0 {
+	if places := s.leaving - s.drops + len(s.places); places > 0 {
 		s.left = fmt.Errorf("a session of ZooKeeper is left to its timeout, with %d places in queues: %s", places, why)
+	}
+}
+
+// leaveNodes remembers for Close that nodes stay which nobody joined.
+func (s *session) leaveNodes() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.drops > 0 {
+		s.left = errors.Join(s.left, fmt.Errorf("empty nodes of locks stay in %s of ZooKeeper, whose servers did not answer in time: %d",
+			s.space.locks(), s.drops))
 	}
 }
 

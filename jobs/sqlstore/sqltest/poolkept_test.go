@@ -2,6 +2,7 @@ package sqltest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgen/lockgen/internal/testenv"
 	"github.com/lockgen/lockgen/jobs"
 	"github.com/lockgen/lockgen/jobs/sqlstore"
 )
@@ -63,5 +65,40 @@ func TestStore_poolKept(t *testing.T) {
 		if err := conn.QueryRowContext(t.Context(), query).Scan(&row, &table); err != nil || row != 77 || table != 88 {
 			t.Errorf("a connection waits %d s for a row and %d s for a table; %v", row, table, err)
 		}
+	}
+}
+
+// The scheduler survives a driver that panics. So does the pool.
+func TestStore_poolKept_panic(t *testing.T) {
+	t.Parallel()
+	e := mariaDB(t)
+	dsn := mysqlDSN(e.url) + "?interpolateParams=true"
+	words := []string{"SET STATEMENT"}
+	if testenv.OnMySQL() {
+		words = []string{"SET @lockgen", "SET innodb_lock", "INSERT"}
+	}
+	for _, word := range words {
+		t.Run(word, func(t *testing.T) {
+			l := &lateEnd{base: e.db.Driver(), dsn: dsn, word: word}
+			db := sql.OpenDB(l)
+			defer db.Close()
+			s := sqlstore.New(db, sqlstore.Config{Namespace: word})
+			if err := use(t, s); err != nil {
+				t.Fatal(err)
+			}
+			var die context.CancelFunc = func() { panic("the driver's") }
+			l.end.Store(&die)
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("the driver did not panic")
+					}
+				}()
+				_ = s.Put(t.Context(), letter("panic"))
+			}()
+			if n := db.Stats().InUse; n > 0 {
+				t.Errorf("%d connections are in use for good", n)
+			}
+		})
 	}
 }

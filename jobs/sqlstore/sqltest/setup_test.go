@@ -238,6 +238,18 @@ func TestStore_refusals(t *testing.T) {
 	wants(t, use(t, sqlstore.New(empty, sqlstore.Config{})), "CREATE TABLE")
 }
 
+// A connection that sees what others have not committed would take a run for completed whose work is undone.
+func TestStore_refusals_dirtyReads(t *testing.T) {
+	t.Parallel()
+	lite, maria := sqlite(t), mariaDB(t)
+	for driver, dsn := range map[string]string{
+		"sqlite": "file:" + strings.TrimPrefix(lite.url, "sqlite:") + "?_pragma=read_uncommitted(1)",
+		"mysql":  mysqlDSN(maria.url) + testenv.MariaDBParams("?tx_isolation=%27READ-UNCOMMITTED%27"),
+	} {
+		wants(t, use(t, sqlstore.New(openDB(t, driver, dsn), sqlstore.Config{})), "READ UNCOMMITTED")
+	}
+}
+
 // Whatever the default isolation of the connections is, transactions have their own.
 func TestStore_isolation(t *testing.T) {
 	t.Parallel()

@@ -317,7 +317,7 @@ func TestOpen_unfitConnection(t *testing.T) {
 		"autocommit is off": "?autocommit=0", "takes no writes": testenv.MariaDBParams("?tx_read_only=1"),
 		"completion_type is CHAIN": "?completion_type=%27CHAIN%27", "sql_safe_updates is on": "?sql_safe_updates=1",
 		"sql_mode has EMPTY_STRING_IS_NULL": "?sql_mode=%27EMPTY_STRING_IS_NULL%27", "sql_select_limit is 20": "?sql_select_limit=20",
-		"isolation is read uncommitted": testenv.MariaDBParams("?tx_isolation=%27READ-UNCOMMITTED%27"),
+		"READ UNCOMMITTED": testenv.MariaDBParams("?tx_isolation=%27READ-UNCOMMITTED%27"),
 	} {
 		if strings.Contains(dsn, "EMPTY_STRING_IS_NULL") && testenv.OnMySQL() {
 			continue // it has no such mode
