@@ -81,7 +81,13 @@ func expandPath(base, pattern string, links bool) ([]string, error) {
 		}
 		return []string{root}, nil
 	}
-	return PackageDirs(root)
+	dirs, modules, err := packageDirs(root)
+	if err == nil && len(dirs) == 0 && len(modules) > 0 {
+		at, _ := filepath.Rel(root, modules[0])
+		err = fmt.Errorf("all packages there are in other modules, such as that in %s: run lockgen in each",
+			files.Name(filepath.ToSlash(at)))
+	}
+	return dirs, err
 }
 
 const leadsOut = "leads out of the module through a link: run lockgen where the folder really is"
@@ -107,9 +113,14 @@ func wholeRoot(path, goos string) string {
 // PackageDirs lists the folders with Go files below root, without those that the go command leaves out of "...": hidden ones,
 // testdata, vendor, other modules, and what go.mod ignores.
 func PackageDirs(root string) ([]string, error) {
-	var dirs []string
+	dirs, _, err := packageDirs(root)
+	return dirs, err
+}
+
+// packageDirs is PackageDirs with the other modules that it leaves out.
+func packageDirs(root string) (dirs, modules []string, err error) {
 	ignored := ignoredDirs(root)
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -126,11 +137,12 @@ func PackageDirs(root string) ([]string, error) {
 			return fs.SkipDir
 		}
 		if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
+			modules = append(modules, path)
 			return fs.SkipDir
 		}
 		return nil
 	})
-	return dirs, err
+	return dirs, modules, err
 }
 
 // HasGo tells whether a folder holds Go files.
