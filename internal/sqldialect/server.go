@@ -83,7 +83,7 @@ func (s Server) Judge() error {
 		}
 	}
 	if s.Isolation == dirtyReads && s.Dialect != Postgres {
-		return Refusal("the connection reads what others have not committed, and may undo: decisions would rest on it; take the " +
+		return Refusal("the connection may read what others have not committed, and undo: decisions would rest on it; take the " +
 			"isolation READ UNCOMMITTED (of SQLite: the pragma read_uncommitted) out of the URL, or out of the server's settings")
 	}
 	if s.Uncommitted {

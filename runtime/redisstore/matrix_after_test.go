@@ -90,8 +90,11 @@ func (c *cell) worksAgain() {
 	}
 	ctx, cancel := context.WithTimeout(c.m.ctx, matrixPatience)
 	defer cancel()
-	late := lagged() > time.Second // then the server may be late to answer, and Close does not ask forever
-	if err := c.locks.Close(ctx); err != nil && !(late && strings.Contains(err.Error(), "did not answer")) {
+	err := c.locks.Close(ctx)
+	if err != nil && strings.Contains(err.Error(), "did not answer") && c.m.late.Add(1) <= mostLate {
+		return
+	}
+	if err != nil {
 		c.problem("close without a fault, goroutines were up to %s late: %v", lagged(), err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,7 @@ type matrix struct {
 	admin        *redis.Client
 	holder, next *lockrt.Locker // other processes, which no fault of a line concerns
 	cells        []*cell
+	late         atomic.Int32 // cells whose Close had no answer in time
 }
 
 func newMatrix(t *testing.T, cfg testenv.RedisConfig) *matrix {
@@ -65,6 +67,8 @@ const (
 	storeTime = 5 * time.Second
 	// matrixSlack is what a busy machine may add to every bound.
 	matrixSlack = 2 * time.Second
+	// mostLate is how many cells of hundreds may find that: Close does not ask forever, and the server stands on a busy machine.
+	mostLate = 2
 	// matrixPatience is how long it may take after a fault until everything is as it should be.
 	matrixPatience = time.Minute
 )

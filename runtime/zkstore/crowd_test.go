@@ -78,12 +78,15 @@ func TestStore_giveUpBeforeANewLock(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			for i := next.Add(1); i <= 1000; i = next.Add(1) {
-				ctx, cancel := context.WithTimeout(context.Background(), rand.N(30*time.Millisecond))
+				ctx, cancel := context.WithCancelCause(context.Background())
+				reason := []error{context.DeadlineExceeded, errors.New("the caller's own reason")}[i/2%2]
+				end := time.AfterFunc(rand.N(30*time.Millisecond), func() { cancel(reason) })
 				o := lockrt.Options{TTL: long, Wait: []time.Duration{0, time.Minute}[i%2]}
 				if lease, err := n.locks.Acquire(ctx, fmt.Sprint("order", i), o); err == nil {
 					_ = lease.Release(context.Background())
 				}
-				cancel()
+				end.Stop()
+				cancel(nil)
 			}
 		})
 	}

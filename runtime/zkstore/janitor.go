@@ -17,8 +17,8 @@ const (
 	// leave together go at the pace of the round trips; with many, signs of life and renewals stand behind them at a busy
 	// server, and come late.
 	janitors = 32
-	// maxLeaving is how many contenders that were given up may wait for their deletion before no others are made: callers
-	// who give up soon could make them faster than they are deleted.
+	// maxLeaving is how many contenders and locks that were given up may wait for their deletion before no others are made:
+	// callers who give up soon could make them faster than they are deleted.
 	maxLeaving = 64
 	// loseMemory is for how long a broken lease is remembered.
 	loseMemory = time.Minute
@@ -53,16 +53,20 @@ func (s *session) leaveBy(weight int, do func(context.Context) error) {
 
 func (s *session) leaveByLocked(weight int, do func(context.Context) error) *chore {
 	s.leaving++
-	s.crowded = s.crowded || s.leaving >= maxLeaving
+	s.countLocked()
 	s.weight += weight
 	c := &chore{do: do, leaves: true, weight: weight}
 	s.addLocked(c, time.Now())
 	return c
 }
 
-// leftLocked counts a contender that was deleted. Those who wait for room go on when there is some for many.
-func (s *session) leftLocked() {
-	if s.leaving--; s.crowded && s.leaving <= maxLeaving/2 {
+// countLocked is called when there are more or fewer deletions to be done. Those who wait for room go on when there is some
+// for many.
+func (s *session) countLocked() {
+	switch n := s.leaving + s.drops; {
+	case n >= maxLeaving:
+		s.crowded = true
+	case s.crowded && n <= maxLeaving/2:
 		s.crowded = false
 		close(s.roomy)
 		s.roomy = make(chan struct{})
@@ -344,7 +348,8 @@ func (s *session) doOne(c *chore) {
 	refused := err != nil && !isRetryable(err)
 	if c.leaves && (err == nil || refused) { // nobody waits for what is refused
 		c.leaves = false
-		s.leftLocked()
+		s.leaving--
+		s.countLocked()
 	}
 	if err != nil && !errors.Is(err, lockrt.ErrClosed) {
 		most := time.Second

@@ -3,7 +3,7 @@ package zkstore
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -15,42 +15,69 @@ import (
 type newLock struct {
 	s    *session
 	path string
-	made bool        // or may be
-	left atomic.Bool // the request is over
+
+	// guarded by the session's mu:
+	calls int  // that make it, under way
+	made  bool // or may be
+	left  bool // the request is over
 }
 
 func (n *newLock) make(ctx context.Context, l *link) error {
-	err := l.makeIn(ctx, n.path, n.creation(l))
-	n.made = n.made || err == nil || isRetryable(err)
-	return err
+	return l.makeIn(ctx, n.path, n.creation(l))
 }
 
-// creation is the call that makes the node. The request may have left it, on a goroutine that runs when the deletion is
-// done.
+// creation is the call that makes the node. The request may leave it, on a goroutine that goes on, or has yet to begin.
 func (n *newLock) creation(l *link) creation {
 	return func(c *zk.Conn) (string, error) {
-		defer func() {
-			if n.left.Load() {
-				n.drop()
-			}
-		}()
-		return c.CreateContainer(n.path, nil, zk.FlagContainer, l.acl())
+		if !n.begin() {
+			return "", errMoved // nobody hears it
+		}
+		path, err := c.CreateContainer(n.path, nil, zk.FlagContainer, l.acl())
+		n.end(err)
+		return path, err
 	}
 }
 
-// leave ends a request that has not joined.
+// begin reports whether the request goes on.
+func (n *newLock) begin() bool {
+	n.s.mu.Lock()
+	defer n.s.mu.Unlock()
+	if n.left {
+		return false
+	}
+	n.calls++
+	return true
+}
+
+func (n *newLock) end(err error) {
+	n.s.mu.Lock()
+	defer n.s.mu.Unlock()
+	n.calls--
+	n.made = n.made || err == nil || isUnheard(err)
+	if n.left && n.calls == 0 {
+		n.dropLocked()
+	}
+}
+
+// leave ends a request that has not joined. Where there may be a node it is deleted in the background, once nobody can make
+// it any more. Close waits a while for that.
 func (n *newLock) leave() {
-	n.left.Store(true)
-	if n.made {
-		n.drop()
+	n.s.mu.Lock()
+	defer n.s.mu.Unlock()
+	n.left = true
+	if !n.made && n.calls == 0 {
+		return
+	}
+	n.s.drops++
+	n.s.countLocked()
+	if n.calls == 0 {
+		n.dropLocked()
 	}
 }
 
-// drop has the node deleted in the background, unless somebody has joined. Close waits a while for it. Where the servers
-// refuse that the node stays: it is in nobody's way.
-func (n *newLock) drop() {
-	n.s.addDrops(1)
-	n.s.leaveBy(0, func(ctx context.Context) error {
+// dropLocked deletes the node unless somebody has joined. Where the servers refuse that it stays, in nobody's way.
+func (n *newLock) dropLocked() {
+	n.s.addLocked(&chore{do: func(ctx context.Context) error {
 		l, err := n.s.link(ctx) // the end of that which made it does not end the node
 		if err == nil {
 			_, err = once(ctx, l, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(n.path, -1) })
@@ -58,13 +85,10 @@ func (n *newLock) drop() {
 		if isRetryable(err) || errors.Is(err, lockrt.ErrClosed) {
 			return err
 		}
-		n.s.addDrops(-1)
+		n.s.mu.Lock()
+		defer n.s.mu.Unlock()
+		n.s.drops--
+		n.s.countLocked()
 		return nil
-	})
-}
-
-func (s *session) addDrops(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drops += n
+	}}, time.Now())
 }

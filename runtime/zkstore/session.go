@@ -48,7 +48,7 @@ type session struct {
 	releasing    int                  // releases under way
 	busyJanitors int                  // chores under way
 	leaving      int                  // deletions of contenders that were given up, and are not done yet
-	drops        int                  // of them: of nodes that nobody joined
+	drops        int                  // deletions of nodes that nobody joined, as leaving
 	crowded      bool                 // they were too many, and are not few again
 	roomy        chan struct{}        // closed when they are
 	ends         timeheap.Heap[*held]
@@ -155,18 +155,18 @@ func (s *session) disconnect() {
 func (s *session) leavePlaces(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if places := s.leaving - s.drops + len(s.places); places > 0 {
+	if places := s.leaving + len(s.places); places > 0 {
 		s.left = fmt.Errorf("a session of ZooKeeper is left to its timeout, with %d places in queues: %s", places, why)
 	}
 }
 
-// leaveNodes remembers for Close that nodes stay which nobody joined.
+// leaveNodes remembers for Close that nodes may stay which nobody joined.
 func (s *session) leaveNodes() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.drops > 0 {
-		s.left = errors.Join(s.left, fmt.Errorf("empty nodes of locks stay in %s of ZooKeeper, whose servers did not answer in time: %d",
-			s.space.locks(), s.drops))
+		s.left = errors.Join(s.left, fmt.Errorf("up to %d empty nodes of locks may stay in %s of ZooKeeper: they were not deleted in time",
+			s.drops, s.space.locks()))
 	}
 }
 
