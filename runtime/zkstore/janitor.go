@@ -63,7 +63,7 @@ func (s *session) leaveByLocked(weight int, do func(context.Context) error) *cho
 // countLocked is called when there are more or fewer deletions to be done. Those who wait for room go on when there is some
 // for many.
 func (s *session) countLocked() {
-	switch n := s.leaving + s.drops; {
+	switch n := s.leaving + s.drops - s.refused; {
 	case n >= maxLeaving:
 		s.crowded = true
 	case s.crowded && n <= maxLeaving/2:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	lockrt "github.com/lockgen/lockgen/runtime"
+	"github.com/lockgen/lockgen/internal/pace"
 )
 
 // newLock is the node of a lock that a request makes. The servers delete it when it has had children and has none any
@@ -17,9 +17,10 @@ type newLock struct {
 	path string
 
 	// guarded by the session's mu:
-	calls int  // that make it, under way
-	made  bool // or may be
-	left  bool // the request is over
+	calls   int  // that make it, under way
+	made    bool // or may be
+	left    bool // the request is over
+	refused bool // its deletion: nobody waits for that
 }
 
 func (n *newLock) make(ctx context.Context, l *link) error {
@@ -54,8 +55,12 @@ func (n *newLock) end(err error) {
 	defer n.s.mu.Unlock()
 	n.calls--
 	n.made = n.made || err == nil || isUnheard(err)
-	if n.left && n.calls == 0 {
+	switch {
+	case !n.left || n.calls > 0:
+	case n.made:
 		n.dropLocked()
+	default:
+		n.droppedLocked()
 	}
 }
 
@@ -75,20 +80,40 @@ func (n *newLock) leave() {
 	}
 }
 
-// dropLocked deletes the node unless somebody has joined. Where the servers refuse that it stays, in nobody's way.
+// dropLocked deletes the node unless somebody has joined. Where the user may not it stays, in nobody's way.
 func (n *newLock) dropLocked() {
 	n.s.addLocked(&chore{do: func(ctx context.Context) error {
 		l, err := n.s.link(ctx) // the end of that which made it does not end the node
-		if err == nil {
-			_, err = once(ctx, l, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(n.path, -1) })
-		}
-		if isRetryable(err) || errors.Is(err, lockrt.ErrClosed) {
+		if err != nil {
 			return err
 		}
+		_, err = once(ctx, l, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(n.path, -1) })
+		over := err == nil || errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNotEmpty) || errors.Is(err, zk.ErrNoAuth)
 		n.s.mu.Lock()
 		defer n.s.mu.Unlock()
-		n.s.drops--
-		n.s.countLocked()
-		return nil
+		switch {
+		case over:
+			n.droppedLocked()
+			return nil
+		case !n.refused && !isRetryable(err):
+			n.refused = true
+			n.s.refused++
+			n.s.countLocked()
+		}
+		return err
 	}}, time.Now())
+}
+
+// droppedLocked counts a node that is not to be deleted any more. A session that closes waits for the next one.
+func (n *newLock) droppedLocked() {
+	s := n.s
+	s.drops--
+	if n.refused {
+		s.refused--
+	}
+	s.countLocked()
+	if !s.linger.IsZero() {
+		s.linger = time.Now().Add(lingerTime)
+	}
+	pace.Wake(s.wakeClean)
 }

@@ -56,29 +56,49 @@ func mustHaveNoLock(t *testing.T, s *session) {
 	}
 }
 
-// Close waits for the deletion of nodes that nobody joined. Nobody else deletes them.
-func TestNewLock_close(t *testing.T) {
+// What another process has made is not deleted by who found it there.
+func TestNewLock_leave_others(t *testing.T) {
 	s, _ := openAt(t, OneServer(t).Addrs()[0])
+	if _, err := s.link(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	found := newLock{s: s, path: s.space.lock("k")}
+	found.begin()
+	found.leave()
+	conn := look(t)
+	if _, err := conn.CreateContainer(found.path, nil, zk.FlagContainer, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	found.end(zk.ErrNodeExists)
+	if there, _, err := conn.Exists(found.path); !there || err != nil || !s.dropped() {
+		t.Errorf("the node is there: %t; error %v", there, err)
+	}
+}
+
+// Close waits for the deletion of nodes that nobody joined, for as long as one is deleted now and then. Nobody else deletes
+// them.
+func TestNewLock_close(t *testing.T) {
+	s, line := openAt(t, OneServer(t).Addrs()[0])
 	l, err := s.link(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []*newLock
-	for i := range 2 * janitors {
+	for i := range 13 * janitors {
 		made := &newLock{s: s, path: s.space.lock(fmt.Sprint("k", i))}
 		if err := made.make(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, made)
 	}
+	line.Slow(lingerTime / 24) // each way: they take longer than that together
 	for _, made := range all {
 		made.leave()
 	}
-	for range 2 { // the second one waits for the end of the session
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
+	<-s.disconnected
 	mustHaveNoLock(t, s)
 }
 

@@ -36,6 +36,7 @@ type session struct {
 	mu           sync.Mutex // guards what follows
 	done         bool       // no link is opened any more
 	left         error      // that something stays there, and why
+	nodesLeft    bool       // it is said of nodes that nobody joined
 	linger       time.Time  // when it is done though something is held; zero: it is not closed, or somebody waits
 	present      *link
 	leases       map[string]*held // granted, and not seen to end; by lease ID, as what follows
@@ -48,7 +49,8 @@ type session struct {
 	releasing    int                  // releases under way
 	busyJanitors int                  // chores under way
 	leaving      int                  // deletions of contenders that were given up, and are not done yet
-	drops        int                  // deletions of nodes that nobody joined, as leaving
+	drops        int                  // deletions of nodes that nobody joined, and are not done yet
+	refused      int                  // of these: what the servers have refused
 	crowded      bool                 // they were too many, and are not few again
 	roomy        chan struct{}        // closed when they are
 	ends         timeheap.Heap[*held]
@@ -104,6 +106,7 @@ func (s *session) Close(ctx context.Context) error {
 	select {
 	case <-s.disconnected:
 	case <-patience.C: // it goes on
+		s.leaveNodes()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -164,7 +167,8 @@ func (s *session) leavePlaces(why string) {
 func (s *session) leaveNodes() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.drops > 0 {
+	if s.drops > 0 && !s.nodesLeft {
+		s.nodesLeft = true
 		s.left = errors.Join(s.left, fmt.Errorf("up to %d empty nodes of locks may stay in %s of ZooKeeper: they were not deleted in time",
 			s.drops, s.space.locks()))
 	}

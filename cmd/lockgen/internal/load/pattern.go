@@ -20,7 +20,7 @@ import (
 // expand turns patterns into folders. Patterns that are paths are walked here, the way the go command walks them;
 // import paths are its business.
 func expand(ctx context.Context, cfg Config) ([]string, []problem.Problem, error) {
-	var dirs, others []string
+	var dirs, others, empty []string
 	var problems []problem.Problem
 	for _, pattern := range cfg.Patterns {
 		if !IsPath(pattern) {
@@ -33,7 +33,7 @@ func expand(ctx context.Context, cfg Config) ([]string, []problem.Problem, error
 				files.Name(pattern), err)})
 		}
 		if err == nil && len(found) == 0 {
-			cfg.Warnf("%s matches no packages", files.Name(pattern))
+			empty = append(empty, pattern)
 		}
 		dirs = append(dirs, found...)
 	}
@@ -44,8 +44,33 @@ func expand(ctx context.Context, cfg Config) ([]string, []problem.Problem, error
 		}
 		dirs, problems = append(dirs, found...), append(problems, bad...)
 	}
+	for _, pattern := range empty {
+		if at := moduleBelow(cfg.Dir, pattern); at != "" && len(dirs) == 0 {
+			problems = append(problems, problem.Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: all packages "+
+				"there are in other modules, such as that in %s: run lockgen in each", files.Name(pattern), files.Name(at))})
+		} else {
+			cfg.Warnf("%s matches no packages", files.Name(pattern))
+		}
+	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs), problems, nil
+}
+
+// moduleBelow is a module with packages that a pattern leaves out, "" if there is none or the pattern's folder is the root
+// of a module: that one has no packages.
+func moduleBelow(base, pattern string) string {
+	root := RootOf(base, strings.TrimSuffix(filepath.ToSlash(pattern), "/..."))
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+		return ""
+	}
+	_, modules, _ := packageDirs(root)
+	for _, module := range modules {
+		if dirs, _ := PackageDirs(module); len(dirs) > 0 {
+			at, _ := filepath.Rel(root, module)
+			return filepath.ToSlash(at)
+		}
+	}
+	return ""
 }
 
 // IsPath tells a path from an import path, as the go command does.
@@ -81,13 +106,7 @@ func expandPath(base, pattern string, links bool) ([]string, error) {
 		}
 		return []string{root}, nil
 	}
-	dirs, modules, err := packageDirs(root)
-	if err == nil && len(dirs) == 0 && len(modules) > 0 {
-		at, _ := filepath.Rel(root, modules[0])
-		err = fmt.Errorf("all packages there are in other modules, such as that in %s: run lockgen in each",
-			files.Name(filepath.ToSlash(at)))
-	}
-	return dirs, err
+	return PackageDirs(root)
 }
 
 const leadsOut = "leads out of the module through a link: run lockgen where the folder really is"
