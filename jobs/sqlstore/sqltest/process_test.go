@@ -2,6 +2,7 @@ package sqltest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -101,6 +102,7 @@ type node struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	heard chan struct{} // closed when it has said all
+	why   bytes.Buffer  // its standard error
 }
 
 // begun is that a node has begun with something.
@@ -131,7 +133,7 @@ func (p *processes) start() {
 	p.started++
 	n := &node{name: fmt.Sprint("node-", p.started), cmd: exec.Command(os.Args[0]), heard: make(chan struct{})}
 	n.cmd.Env = append(os.Environ(), append(p.env, childEnv+"="+n.name, urlEnv+"="+p.url)...)
-	n.cmd.Stderr = os.Stderr
+	n.cmd.Stderr = &n.why
 	stdin, err := n.cmd.StdinPipe()
 	if err != nil {
 		p.t.Fatal(err)
@@ -213,7 +215,7 @@ func (p *processes) stopOne(name string) {
 	_ = n.stdin.Close()
 	<-n.heard
 	if err := n.cmd.Wait(); err != nil {
-		p.t.Errorf("%s: %v", n.name, err)
+		p.t.Errorf("%s: %v: %s", n.name, err, &n.why)
 	}
 	delete(p.nodes, name)
 	p.drain()
