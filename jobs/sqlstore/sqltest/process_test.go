@@ -48,8 +48,15 @@ func beNode(name, url string) (err error) {
 	_ = mysql.SetLogger(log.New(io.Discard, "", 0)) // what it says about connections is no news here
 	quiet := slog.New(slog.DiscardHandler)
 	locks, err := lockrt.Open(ctx, url, lockrt.Config{Node: name, Logger: quiet})
-	if err != nil {
-		return err
+	for end := time.Now().Add(testsync.Patience); err != nil; { // tests stop and kill servers, also when a node starts
+		if ctx.Err() != nil {
+			return nil
+		}
+		if time.Now().After(end) {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+		locks, err = lockrt.Open(ctx, url, lockrt.Config{Node: name, Logger: quiet})
 	}
 	defer func() { err = errors.Join(err, locks.Close(context.Background())) }()
 	s, err := jobs.New(locks, jobs.Config{Logger: quiet, History: 1000})
