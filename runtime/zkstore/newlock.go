@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockgen/lockgen/internal/pace"
+	lockrt "github.com/lockgen/lockgen/runtime"
 )
 
 // newLock is the node of a lock that a request makes. The servers delete it when it has had children and has none any
@@ -84,8 +85,11 @@ func (n *newLock) leave() {
 func (n *newLock) dropLocked() {
 	n.s.addLocked(&chore{do: func(ctx context.Context) error {
 		l, err := n.s.link(ctx) // the end of that which made it does not end the node
-		if err != nil {
+		if errors.Is(err, lockrt.ErrClosed) {
 			return err
+		}
+		if err != nil {
+			return errors.Join(err, errMoved) // soon again: whatever is in the way of a link is not the deletion's
 		}
 		_, err = once(ctx, l, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(n.path, -1) })
 		over := err == nil || errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNotEmpty) || errors.Is(err, zk.ErrNoAuth)

@@ -36,7 +36,6 @@ type session struct {
 	mu           sync.Mutex // guards what follows
 	done         bool       // no link is opened any more
 	left         error      // that something stays there, and why
-	nodesLeft    bool       // it is said of nodes that nobody joined
 	linger       time.Time  // when it is done though something is held; zero: it is not closed, or somebody waits
 	present      *link
 	leases       map[string]*held // granted, and not seen to end; by lease ID, as what follows
@@ -106,13 +105,12 @@ func (s *session) Close(ctx context.Context) error {
 	select {
 	case <-s.disconnected:
 	case <-patience.C: // it goes on
-		s.leaveNodes()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.left
+	return errors.Join(s.left, s.nodesLocked())
 }
 
 // end ends the session when nobody needs it any more. It does not wait for the release of locks that are held.
@@ -148,7 +146,6 @@ func (s *session) disconnect() {
 	case !l.close(ctx): // which deletes what has not been taken back
 		s.leavePlaces("the servers did not answer")
 	}
-	s.leaveNodes()
 	s.die()
 	s.links.Wait()
 	s.calls.Close(time.Now().Add(callTime))
@@ -163,22 +160,20 @@ func (s *session) leavePlaces(why string) {
 	}
 }
 
-// leaveNodes remembers for Close that nodes may stay which nobody joined.
-func (s *session) leaveNodes() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.drops > 0 && !s.nodesLeft {
-		s.nodesLeft = true
-		s.left = errors.Join(s.left, fmt.Errorf("up to %d empty nodes of locks may stay in %s of ZooKeeper: they were not deleted in time",
-			s.drops, s.space.locks()))
+// nodesLocked says that nodes may stay which nobody joined, nil if there are none.
+func (s *session) nodesLocked() error {
+	if s.drops == 0 {
+		return nil
 	}
+	return fmt.Errorf("up to %d empty nodes of locks may stay in %s of ZooKeeper: they were not deleted in time",
+		s.drops, s.space.locks())
 }
 
 // finish reports whether the session is done: closed, and nothing is held or being released, or not for a while.
 func (s *session) finish() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	idle := len(s.leases)+len(s.staying)+s.drops == 0 // what is to be kept may be in a moment
+	idle := len(s.leases)+len(s.staying)+s.drops-s.refused == 0 // what is to be kept may be in a moment
 	if !s.linger.IsZero() && s.releasing == 0 && (idle || !time.Now().Before(s.linger)) {
 		s.done = true
 	}

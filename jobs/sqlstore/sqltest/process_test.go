@@ -48,7 +48,7 @@ func beNode(name, url string) (err error) {
 	_ = mysql.SetLogger(log.New(io.Discard, "", 0)) // what it says about connections is no news here
 	quiet := slog.New(slog.DiscardHandler)
 	locks, err := lockrt.Open(ctx, url, lockrt.Config{Node: name, Logger: quiet})
-	for end := time.Now().Add(testsync.Patience); err != nil; { // tests stop and kill servers, also when a node starts
+	for end := time.Now().Add(time.Minute); err != nil; { // tests stop and kill servers, also when a node starts
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -162,6 +162,10 @@ func (p *processes) start() {
 	p.t.Cleanup(func() {
 		_ = n.cmd.Process.Kill() // ends a stopped process too
 		<-n.heard
+		_ = n.cmd.Wait()
+		if p.t.Failed() && n.why.Len() > 0 {
+			p.t.Logf("%s: %s", n.name, &n.why)
+		}
 	})
 	p.nodes[n.name] = n
 }

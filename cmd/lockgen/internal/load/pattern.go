@@ -45,7 +45,11 @@ func expand(ctx context.Context, cfg Config) ([]string, []problem.Problem, error
 		dirs, problems = append(dirs, found...), append(problems, bad...)
 	}
 	for _, pattern := range empty {
-		if at := moduleBelow(cfg.Dir, pattern); at != "" && len(dirs) == 0 {
+		at := ""
+		if len(dirs) == 0 {
+			at = moduleBelow(cfg.Dir, pattern)
+		}
+		if at != "" {
 			problems = append(problems, problem.Problem{Kind: "pattern", Message: fmt.Sprintf("lockgen: pattern %s: all packages "+
 				"there are in other modules, such as that in %s: run lockgen in each", files.Name(pattern), files.Name(at))})
 		} else {
@@ -64,11 +68,14 @@ func moduleBelow(base, pattern string) string {
 		return ""
 	}
 	_, modules, _ := packageDirs(root)
-	for _, module := range modules {
-		if dirs, _ := PackageDirs(module); len(dirs) > 0 {
+	for len(modules) > 0 {
+		module := modules[0]
+		dirs, more, err := packageDirs(module)
+		if len(dirs) > 0 || err != nil { // one that cannot be read may have some
 			at, _ := filepath.Rel(root, module)
 			return filepath.ToSlash(at)
 		}
+		modules = append(modules[1:], more...)
 	}
 	return ""
 }
