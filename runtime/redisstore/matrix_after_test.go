@@ -91,10 +91,8 @@ func (c *cell) worksAgain() {
 	ctx, cancel := context.WithTimeout(c.m.ctx, matrixPatience)
 	defer cancel()
 	err := c.locks.Close(ctx)
-	if err != nil && strings.Contains(err.Error(), "did not answer") && c.m.late.Add(1) <= mostLate {
-		return
-	}
-	if err != nil {
+	late := err != nil && strings.Contains(err.Error(), "did not answer") && c.m.late.Add(1) <= mostLate
+	if err != nil && !late {
 		c.problem("close without a fault, goroutines were up to %s late: %v", lagged(), err)
 	}
 }

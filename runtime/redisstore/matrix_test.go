@@ -67,7 +67,8 @@ const (
 	storeTime = 5 * time.Second
 	// matrixSlack is what a busy machine may add to every bound.
 	matrixSlack = 2 * time.Second
-	// mostLate is how many cells of hundreds may find that: Close does not ask forever, and the server stands on a busy machine.
+	// mostLate is how many cells of hundreds may have no answer to a Close when all is well: it does not ask forever, and a
+	// busy machine is late now and then.
 	mostLate = 2
 	// matrixPatience is how long it may take after a fault until everything is as it should be.
 	matrixPatience = time.Minute
